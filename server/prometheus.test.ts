@@ -135,7 +135,7 @@ it('never decreases a counter or a bucket on Redis while processes come and go, 
     const hubs = [await open({ service: 'mail' }), await open({ service: 'mail' }), await open({ service: 'shop' })];
     await hubs[0]?.emitMany('sent', [true, true, false]);
     await vi.waitFor(async () => {
-      const [counts] = await observer.transport.counts(['sent']);
+      const [counts] = await observer.transport.counts.get(['sent']);
       expect(counts?.total).toMatchObject({ received: 6 * round, pending: 0 });
     });
     const parsed = parseExposition(await metrics.read());

@@ -80,9 +80,9 @@ export function prometheus(hub: Hub, options: PrometheusOptions = {}): Prometheu
       ]);
       const types = selected.map(({ kind, name }) => (kind === 'event' ? name : workflowType(name)));
       const [counts, durations, descriptions] = await Promise.all([
-        hub.transport.counts(types),
-        hub.transport.durations(types),
-        hub.transport.registered(),
+        hub.transport.counts.get(types),
+        hub.transport.counts.durations(types),
+        hub.transport.fleet.registered(),
       ]);
       const metrics = selected.flatMap((name, index): Metrics[] => {
         const [nameCounts, nameDurations] = [counts[index], durations[index]];

@@ -95,7 +95,7 @@ export class DeployLoad {
   /** Returns the counts of the emitted types, then of the workflows `deployed` and `patient`. */
   async totals() {
     const types = [...deployedTypes, 'workflow\u001fdeployed', 'workflow\u001fpatient'];
-    return (await this.#hub.transport.counts(types)).map(({ total }) => total);
+    return (await this.#hub.transport.counts.get(types)).map(({ total }) => total);
   }
 
   /** Expects that each event has ended once, as the ledger says. */

@@ -109,16 +109,16 @@ it('deploy with an appended step: interrupted runs resume and complete with it',
   const { hub, ledger } = await deployDuringRun('appended');
   const ends = ledger().flatMap(({ what }) => (what.startsWith('end') ? [what] : []));
   expect(ends).toEqual([...workflowSteps.map((name) => `end ${name}`), 'end audit', 'ended completed']);
-  const [runs] = await hub.transport.counts([runType]);
+  const [runs] = await hub.transport.counts.get([runType]);
   expect(runs?.total).toMatchObject({ received: 1, completed: 1, failed: 0, pending: 0 });
 });
 
 it('deploy with steps in another order: interrupted runs fail with WorkflowVersionError', async () => {
   const { hub, ledger } = await deployDuringRun('reversed');
   expect(ledger().map(({ what }) => what)).not.toContain('start ship');
-  const [runs] = await hub.transport.counts([runType]);
+  const [runs] = await hub.transport.counts.get([runType]);
   expect(runs?.total).toMatchObject({ received: 1, failed: 1, pending: 0 });
-  expect(await hub.transport.failures(runType)).toMatchObject([{ name: 'WorkflowVersionError' }]);
+  expect(await hub.transport.counts.failures(runType)).toMatchObject([{ name: 'WorkflowVersionError' }]);
 });
 
 it('clocks one minute apart: every delayed event runs, none before its time', async () => {

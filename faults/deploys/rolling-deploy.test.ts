@@ -26,7 +26,7 @@ it(`${runs} runs of two versions end exactly once, and keep their records, while
   const ofOldVersion = started;
   await until('all runs of the old version have a label, and wait', async () => {
     const labelled = ledger().filter(({ what }) => what.startsWith('v1 ran label'));
-    const [counts] = await hub.transport.counts([runType]);
+    const [counts] = await hub.transport.counts.get([runType]);
     return new Set(labelled.map(({ key }) => key)).size === ofOldVersion && counts?.total.suspended === ofOldVersion;
   });
   // Both versions share the runs.
@@ -82,7 +82,7 @@ it(`${runs} runs of two versions end exactly once, and keep their records, while
     if (recorded.has(value)) seen.add(`${key} ${name}`);
   }
 
-  const [counts] = await hub.transport.counts([runType]);
+  const [counts] = await hub.transport.counts.get([runType]);
   const end = { received: runs, completed: runs, failed: 0, pending: 0, active: 0, suspended: 0 };
   expect(counts?.total).toMatchObject(end);
   expect(await hub.metrics('rolled')).toMatchObject({ received: runs, completed: runs });

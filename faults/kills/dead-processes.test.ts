@@ -40,7 +40,7 @@ it('killed processes with every feature leave nothing in Redis that names them, 
       );
     await emitToAll(eventsPerType);
     await until('handlers of the victim run, and run on after their timeout', async () => {
-      const active = (await shop.transport.counts(['limited', 'rated', 'keyed'])).map(({ total }) => total.active);
+      const active = (await shop.transport.counts.get(['limited', 'rated', 'keyed'])).map(({ total }) => total.active);
       if (active.every((count) => count > 0) && (await admin.hlen(key('overdue', 'shop/late'))) > 0) return true;
       // The survivors may have taken every event of a type: the victim takes one of the next ones.
       await emitToAll(5);
@@ -60,7 +60,7 @@ it('killed processes with every feature leave nothing in Redis that names them, 
       return named.length === 0;
     }).catch((error: unknown) => expect.fail(`${error}: ${named.join('\n')}`));
     await until('all have ended', async () => {
-      const pending = (await shop.transport.counts(busyTypes)).map(({ total }) => total.pending);
+      const pending = (await shop.transport.counts.get(busyTypes)).map(({ total }) => total.pending);
       return pending.every((count) => count === 0);
     });
   }

@@ -88,7 +88,7 @@ it(`${runs} workflow runs end exactly once, and resume at the interrupted step, 
     }
   }
   const failed = [...endings.values()].filter((ending) => ending !== 'completed').length;
-  const [counts] = await hub.transport.counts(['workflow\u001fflow']);
+  const [counts] = await hub.transport.counts.get(['workflow\u001fflow']);
   expect(counts?.total).toMatchObject({ received: runs, completed: runs - failed, failed, pending: 0 });
   console.log(`${runs} runs, ${fleet.kills} kills, crash loops: ${failed}`);
 });

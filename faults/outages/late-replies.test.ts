@@ -38,7 +38,7 @@ it('a lease that expires before its reply arrives starts no handler', async () =
   };
   const ended = (count: number): Promise<void> =>
     until(`${count} events and runs have ended`, async () => {
-      const [events, runs] = await web.transport.counts(['sent', 'workflow\u001fsending']);
+      const [events, runs] = await web.transport.counts.get(['sent', 'workflow\u001fsending']);
       return events?.total.completed === count && runs?.total.completed === count;
     });
 

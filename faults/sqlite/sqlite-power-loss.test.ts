@@ -43,7 +43,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 /** Returns everything that an owner acknowledged, as JSON. */
 async function stateOf(transport: TransportManager): Promise<string> {
-  const { counts, runs, total } = await transport.overview({ types, runTypes: types, runLimit: 50 });
+  const { counts, runs, total } = await transport.lookup.overview({ types, runTypes: types, runLimit: 50 });
   const state = {
     // Running handlers end with the process.
     counts: counts.map(({ total: { active: _, ...rest } }) => rest),
@@ -55,13 +55,13 @@ async function stateOf(transport: TransportManager): Promise<string> {
     })),
     pending: await Promise.all(
       types.map(async (type) =>
-        (await transport.recent(type)).newest
+        (await transport.lookup.recent(type)).newest
           .filter(({ endedAt, run }) => endedAt === undefined && run === undefined)
           .map(({ id, attempt, status, dueAt }) => [id, attempt, status === 'active' ? 'waiting' : status, dueAt]),
       ),
     ),
-    dead: await Promise.all(types.map((type) => transport.deadLetters(type, 100))),
-    failures: await Promise.all(types.map((type) => transport.failures(type))),
+    dead: await Promise.all(types.map((type) => transport.deadLetters.list(type, 100))),
+    failures: await Promise.all(types.map((type) => transport.counts.failures(type))),
     kv: [await transport.kv.get('k'), await transport.kv.get('n'), await transport.kv.range('list', 0, -1)],
   };
   return JSON.stringify(state, (_, value) =>
@@ -94,8 +94,8 @@ async function operate(
   else if (pick === 6) await delivery.commit(failure('no'));
   else if (pick === 7) await delivery.commit(retry(random() < 0.5 ? 0 : 500));
   else if (pick === 8) {
-    const [dead] = await transport.deadLetters('a', 1);
-    if (dead !== undefined) await transport.replay(dead.envelope.id);
+    const [dead] = await transport.deadLetters.list('a', 1);
+    if (dead !== undefined) await transport.deadLetters.replay(dead.envelope.id);
   } else if (pick === 9 && delivery.envelope.type === 'run') {
     await delivery.checkpoint(`step ${random()}`, body, [envelope('a')]);
   } else if (pick === 10 && delivery.envelope.type === 'run') {

@@ -51,7 +51,7 @@ process.on('message', () => {
   void (async () => {
     const all: number[][] = [];
     for (const type of types) {
-      const [found] = await hub.transport.counts([type]);
+      const [found] = await hub.transport.counts.get([type]);
       if (found === undefined) throw new Error('counts() returned nothing for the type');
       const { received, completed, failed, pending } = found.total;
       all.push([received, completed, failed, pending]);

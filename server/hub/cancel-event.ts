@@ -17,7 +17,7 @@ export async function cancelEvent(
   { transport, redactor }: Pick<HandlerHost, 'transport' | 'redactor'>,
   prepare: (envelopes: readonly Envelope[]) => readonly Envelope[],
 ): Promise<boolean> {
-  const running = (await transport.registered()).map(parseDescription);
+  const running = (await transport.fleet.registered()).map(parseDescription);
   const hubs = running.filter(({ service }) => service === transport.service);
   const conclude = (envelope: Envelope, reason: Error): FailedOutcome => {
     const { onFailure, onComplete } = followUpsOf(envelope.type, [registry.describe(transport.service), ...hubs]);
@@ -27,12 +27,13 @@ export async function cancelEvent(
     return { status: 'failed', cancelled: true, durationMs: 0, error, followUps };
   };
   const nameOf = ({ type }: Envelope): string => workflowOf(type) ?? type;
-  if (await transport.cancel(id, (envelope) => conclude(envelope, new CancelledError(nameOf(envelope))))) return true;
-  const found = await transport.find(id, { bodies: true });
+  if (await transport.runs.cancel(id, (envelope) => conclude(envelope, new CancelledError(nameOf(envelope)))))
+    return true;
+  const found = await transport.lookup.find(id, { bodies: true });
   const run = found.find(({ service, run: record }) => service === transport.service && record !== undefined)?.run;
   if (run === undefined || run.endedAt !== undefined) return false;
   const reason = new WorkflowCancelledError(nameOf(run.envelope), id);
-  return (await transport.endRun(run.envelope.type, id, conclude(run.envelope, reason), reason)) === 'ok';
+  return (await transport.runs.end(run.envelope.type, id, conclude(run.envelope, reason), reason)) === 'ok';
 }
 
 function followUpsOf(type: string, hubs: readonly HubDescription[]): FollowUpNames {

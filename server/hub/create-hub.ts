@@ -129,7 +129,7 @@ class HubRuntime implements Hub {
       await this.#starting;
       this.#lifecycle.startedAt = this.transport.clock.now();
       this.#lifecycle.state = 'running';
-      void warnOfDifferingSettings(this.#registry.describe(this.service), this.transport, this.logger);
+      void warnOfDifferingSettings(this.#registry.describe(this.service), this.transport.fleet, this.logger);
     } catch (error) {
       this.#lifecycle.state = 'new';
       throw error;
@@ -207,8 +207,12 @@ class HubRuntime implements Hub {
     checkName(runId, 'runId of watch');
     checkWatchOptions(options);
     this.#lifecycle.checkRunning('watch');
-    const { transport, redactor } = this.#host;
-    return watchRun(runId, { transport, redactor, sources: this.#runSources, stopped: this.#stopped.signal }, options);
+    const { redactor } = this.#host;
+    return watchRun(
+      runId,
+      { runs: this.transport.runs, redactor, sources: this.#runSources, stopped: this.#stopped.signal },
+      options,
+    );
   }
 
   async erase(request: { requestId: string }): Promise<ErasedPayloads> {
@@ -219,7 +223,7 @@ class HubRuntime implements Hub {
   async replay(id: string): Promise<{ readonly id: string }> {
     this.#lifecycle.checkRunning('replay');
     checkName(id, 'id of replay');
-    if (!(await this.transport.replay(id))) throw new UnknownDeadLetterError(id, this.service);
+    if (!(await this.transport.deadLetters.replay(id))) throw new UnknownDeadLetterError(id, this.service);
     return { id };
   }
 

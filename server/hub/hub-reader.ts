@@ -53,7 +53,7 @@ export class HubReader {
     this.#registry = registry;
     this.#lifecycle = lifecycle;
     this.#introspector = new Introspector(transport, redactor);
-    this.#search = new EventSearch(transport, redactor, (workflow) =>
+    this.#search = new EventSearch(transport.lookup, redactor, (workflow) =>
       this.#introspector.stepsOf(this.#registry.describe(transport.service), workflow),
     );
     this.#liveState = new LiveState(transport, redactor, () =>
@@ -70,27 +70,27 @@ export class HubReader {
     checkName(id, 'id of getRun');
     const { name, type, steps } = this.#registry.runOf(source);
     const record = await (options.outputs === true
-      ? this.#transport.run(type, id)
-      : this.#transport.runSince(type, id, 0));
+      ? this.#transport.runs.get(type, id)
+      : this.#transport.runs.getSince(type, id, 0));
     if (record === undefined) throw new UnknownRunError(name, id);
     return introspectRun(steps, record, this.#redactor, options);
   }
 
   async metrics(type: string): Promise<EventMetrics> {
     await this.#checkEvent(type);
-    return this.#transport.metrics(type);
+    return this.#transport.counts.metrics(type);
   }
 
   async failures(type: string): Promise<readonly FailureRecord[]> {
     await this.#checkEvent(type);
-    return (await this.#transport.failures(type)).map(this.#redactor.recorded);
+    return (await this.#transport.counts.failures(type)).map(this.#redactor.recorded);
   }
 
   async deadLetters<TPayload>(
     source: DeadLetterSource<TPayload>,
     options: DeadLetterOptions = {},
   ): Promise<readonly DeadLetter<TPayload>[]> {
-    const deadLetters = await readDeadLetters(source, options, this.#transport, this.#redactor);
+    const deadLetters = await readDeadLetters(source, options, this.#transport.deadLetters, this.#redactor);
     // Checked only if there are none: dead letters may exist for a name that is no longer registered.
     if (deadLetters.length === 0 && typeof source === 'string') await this.#checkName(source);
     if (deadLetters.length === 0) this.#lifecycle.checkService('deadLetters');
@@ -154,7 +154,7 @@ export class HubReader {
       throw new InvalidOptionError('type of revision', 'a string', type);
     // Without near names: the dashboard asks for any type that a request names.
     if (type !== undefined && !(await this.#isEvent(type))) throw new UnknownEventError(type, []);
-    const revision = await this.#transport.revision(type);
+    const revision = await this.#transport.counts.revision(type);
     // Registrations change only before start, the usage of agents at any time.
     const registered = this.#lifecycle.startedAt === null ? this.#registry.size : 'started';
     const agents = type === undefined ? this.#registry.agentsRevision() : 0;

@@ -228,7 +228,7 @@ export function observeCounts(transport: TransportManager, types: readonly strin
   if (api === undefined || types.length === 0) return () => {};
   const { meter, pending, active } = instruments(api);
   const observe: BatchObservableCallback = async (result) => {
-    const counts = await transport.counts(types);
+    const counts = await transport.counts.get(types);
     for (const [index, type] of types.entries()) {
       const own = counts[index]?.services.find(({ service }) => service === transport.service)?.counts;
       const attributes = telemetryAttributes(type, transport.service);

@@ -59,7 +59,7 @@ describe('metrics', () => {
       { attributes: { 'messaging.destination.name': 'wait', 'hubline.kind': 'workflow' }, value: 1 },
     ]);
     expect(await telemetry.points('hubline.events.pending')).toHaveLength(1);
-    const counts = vi.spyOn(hub.transport, 'counts');
+    const counts = vi.spyOn(hub.transport.counts, 'get');
     await hub.stop();
     await telemetry.points('hubline.events.pending');
     expect(counts).not.toHaveBeenCalled();

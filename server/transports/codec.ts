@@ -3,30 +3,26 @@ import type { OptionChecker } from '../options.js';
 import { publicErrorInfo } from '../redaction.js';
 import type { Clock } from './clock.js';
 import { listen } from './delivery.js';
-import type { DeadLetterFilter, ErasedPayloads, EventRecord, RecentEvents, RequestRecords } from './event-record.js';
+import type { EventRecord } from './event-record.js';
 import { CheckedKeyValueStore, type KeyValueStore } from './key-values.js';
-import type { EventMetrics, FailureRecord, RangeCounts, TypeDurations } from './statistics/stats.js';
 import type {
-  ClaimResult,
   CloseResult,
   CommitResult,
-  ConnectedProcess,
   ConsumeOptions,
-  DeadLetterRecord,
+  CountReader,
+  DeadLetterStore,
   Delivery,
   Envelope,
+  EventLookup,
   FailedOutcome,
+  FleetReader,
   Outcome,
-  Overview,
-  OverviewQuery,
   Receipt,
   RunRecord,
+  RunStore,
   RunWait,
-  ScheduleClaim,
-  ScheduleOpening,
-  ScheduleRecord,
+  ScheduleStore,
   TransportManager,
-  TypeCounts,
 } from './transport.js';
 
 /**
@@ -71,27 +67,33 @@ export function resolveCodec(codec: Codec | undefined, check: OptionChecker): Co
 
 /** Connection that encodes what another connection stores, and decodes what it reads. */
 export class CodedTransport implements TransportManager {
+  readonly name: string;
+  readonly service: string;
+  readonly clock: Clock;
+  readonly counts: CountReader;
+  readonly lookup: EventLookup;
+  readonly deadLetters: DeadLetterStore;
+  readonly runs: RunStore;
+  readonly fleet: FleetReader;
+  readonly schedules: ScheduleStore;
   readonly kv: KeyValueStore;
   readonly #inner: TransportManager;
   readonly #codec: Codec;
 
   constructor(inner: TransportManager, codec: Codec) {
-    this.#inner = inner;
-    this.#codec = codec;
+    this.name = inner.name;
+    this.service = inner.service;
+    this.clock = inner.clock;
+    this.counts = inner.counts;
+    this.lookup = codedLookup(inner.lookup, codec);
+    this.deadLetters = codedDeadLetters(inner.deadLetters, codec);
+    this.runs = codedRuns(inner.runs, codec);
+    this.fleet = inner.fleet;
+    this.schedules = codedSchedules(inner.schedules, codec);
     // Checked before the encoding, so that every transport refuses the same values.
     this.kv = new CheckedKeyValueStore(new CodedKeyValueStore(inner.kv, codec));
-  }
-
-  get name(): string {
-    return this.#inner.name;
-  }
-
-  get service(): string {
-    return this.#inner.service;
-  }
-
-  get clock(): Clock {
-    return this.#inner.clock;
+    this.#inner = inner;
+    this.#codec = codec;
   }
 
   start(options: ConsumeOptions): Promise<void> {
@@ -105,159 +107,64 @@ export class CodedTransport implements TransportManager {
     return this.#inner.publish(envelopes.map((envelope) => encodeEnvelope(envelope, this.#codec)));
   }
 
-  counts(types: readonly string[]): Promise<readonly TypeCounts[]> {
-    return this.#inner.counts(types);
-  }
-
-  metrics(type: string): Promise<EventMetrics> {
-    return this.#inner.metrics(type);
-  }
-
-  durations(types: readonly string[]): Promise<readonly TypeDurations[]> {
-    return this.#inner.durations(types);
-  }
-
-  failures(type: string): Promise<readonly FailureRecord[]> {
-    return this.#inner.failures(type);
-  }
-
-  async recent(type: string): Promise<RecentEvents> {
-    const { newest, failed } = await this.#inner.recent(type);
-    return {
-      newest: newest.map((event) => this.#decodeEvent(event)),
-      failed: failed.map((event) => this.#decodeEvent(event)),
-    };
-  }
-
-  async find(id: string, options?: { readonly bodies?: boolean }): Promise<readonly EventRecord[]> {
-    return (await this.#inner.find(id, options)).map((event) => this.#decodeEvent(event));
-  }
-
-  async request(requestId: string): Promise<RequestRecords> {
-    const { events, isTruncated } = await this.#inner.request(requestId);
-    return { events: events.map((event) => this.#decodeEvent(event)), isTruncated };
-  }
-
-  erase(requestId: string): Promise<ErasedPayloads> {
-    return this.#inner.erase(requestId);
-  }
-
-  async deadLetters(type: string, limit: number, filter?: DeadLetterFilter): Promise<readonly DeadLetterRecord[]> {
-    return (await this.#inner.deadLetters(type, limit, filter)).map((record) => ({
-      ...record,
-      envelope: this.#decodeEnvelope(record.envelope),
-    }));
-  }
-
-  replay(id: string): Promise<boolean> {
-    return this.#inner.replay(id);
-  }
-
-  range(types: readonly string[], from: number, to: number): Promise<RangeCounts> {
-    return this.#inner.range(types, from, to);
-  }
-
-  async overview(query: OverviewQuery): Promise<Overview> {
-    const overview = await this.#inner.overview(query);
-    return { ...overview, runs: overview.runs.map((runs) => runs.map((run) => this.#decodeRun(run))) };
-  }
-
-  async waiting(types: readonly string[], limit: number): Promise<readonly (readonly RunRecord[])[]> {
-    const all = await this.#inner.waiting(types, limit);
-    return all.map((runs) => runs.map((run) => this.#decodeRun(run)));
-  }
-
-  async run(type: string, id: string): Promise<RunRecord | undefined> {
-    const run = await this.#inner.run(type, id);
-    return run && this.#decodeRun(run);
-  }
-
-  async runSince(type: string, id: string, from: number): Promise<RunRecord | undefined> {
-    const run = await this.#inner.runSince(type, id, from);
-    return run && this.#decodeRun(run);
-  }
-
-  watchRun(type: string, id: string, onChange: () => void): Promise<() => void> {
-    return this.#inner.watchRun(type, id, onChange);
-  }
-
-  async runEnded(type: string, id: string, signal: AbortSignal): Promise<RunRecord | undefined> {
-    const run = await this.#inner.runEnded(type, id, signal);
-    return run && this.#decodeRun(run);
-  }
-
-  endRun(type: string, id: string, outcome: Outcome, reason: Error): Promise<CommitResult> {
-    return this.#inner.endRun(type, id, encodeOutcome(outcome, this.#codec), reason);
-  }
-
-  cancel(id: string, conclude: (envelope: Envelope) => FailedOutcome): Promise<boolean> {
-    return this.#inner.cancel(id, (envelope) => encodeOutcome(conclude(this.#decodeEnvelope(envelope)), this.#codec));
-  }
-
-  schedules(): Promise<readonly ScheduleRecord[]> {
-    return this.#inner.schedules();
-  }
-
-  openSchedules(openings: readonly ScheduleOpening[]): Promise<boolean> {
-    return this.#inner.openSchedules(openings);
-  }
-
-  async claim(claim: ScheduleClaim): Promise<ClaimResult> {
-    return this.#inner.claim({ ...claim, events: claim.events.map((event) => encodeEnvelope(event, this.#codec)) });
-  }
-
-  registered(): Promise<readonly string[]> {
-    return this.#inner.registered();
-  }
-
-  processes(): Promise<readonly ConnectedProcess[]> {
-    return this.#inner.processes();
-  }
-
-  revision(type?: string): Promise<string> {
-    return this.#inner.revision(type);
-  }
-
   close(options: { drainMs: number }): Promise<CloseResult> {
     return this.#inner.close(options);
   }
+}
 
-  /** An entry that cannot be decoded has an unreadable payload: it must not hide the entries beside it. */
-  #decodeEnvelope(envelope: Envelope): Envelope {
-    try {
-      return { ...envelope, body: decodeJson(envelope.body, this.#codec) };
-    } catch {
-      return { ...envelope, body: '' };
-    }
-  }
+function codedLookup(inner: EventLookup, codec: Codec): EventLookup {
+  const decode = (events: readonly EventRecord[]): EventRecord[] => events.map((event) => decodeEvent(event, codec));
+  return {
+    async recent(type) {
+      const { newest, failed } = await inner.recent(type);
+      return { newest: decode(newest), failed: decode(failed) };
+    },
+    find: async (id, options) => decode(await inner.find(id, options)),
+    async request(requestId) {
+      const { events, isTruncated } = await inner.request(requestId);
+      return { events: decode(events), isTruncated };
+    },
+    async overview(query) {
+      const overview = await inner.overview(query);
+      return { ...overview, runs: overview.runs.map((runs) => runs.map((run) => decodeRun(run, codec))) };
+    },
+    erase: (requestId) => inner.erase(requestId),
+  };
+}
 
-  #decodeEvent(event: EventRecord): EventRecord {
-    const { body, run } = event;
-    return {
-      ...event,
-      body: body === undefined ? undefined : this.#decodeBody(body),
-      run: run && this.#decodeRun(run),
-    };
-  }
+function codedDeadLetters(inner: DeadLetterStore, codec: Codec): DeadLetterStore {
+  return {
+    async list(type, limit, filter) {
+      const records = await inner.list(type, limit, filter);
+      return records.map((record) => ({ ...record, envelope: decodeEnvelope(record.envelope, codec) }));
+    },
+    replay: (id) => inner.replay(id),
+  };
+}
 
-  /** Returns `undefined` for a body that cannot be decoded. */
-  #decodeBody(body: string): string | undefined {
-    try {
-      return decodeJson(body, this.#codec);
-    } catch {
-      return undefined;
-    }
-  }
+function codedRuns(inner: RunStore, codec: Codec): RunStore {
+  const decode = (run: RunRecord | undefined): RunRecord | undefined => run && decodeRun(run, codec);
+  return {
+    get: async (type, id) => decode(await inner.get(type, id)),
+    getSince: async (type, id, from) => decode(await inner.getSince(type, id, from)),
+    async waiting(types, limit) {
+      return (await inner.waiting(types, limit)).map((runs) => runs.map((run) => decodeRun(run, codec)));
+    },
+    watch: (type, id, onChange) => inner.watch(type, id, onChange),
+    ended: async (type, id, signal) => decode(await inner.ended(type, id, signal)),
+    end: (type, id, outcome, reason) => inner.end(type, id, encodeOutcome(outcome, codec), reason),
+    cancel: (id, conclude) =>
+      inner.cancel(id, (envelope) => encodeOutcome(conclude(decodeEnvelope(envelope, codec)), codec)),
+  };
+}
 
-  #decodeRun(run: RunRecord): RunRecord {
-    const envelope = this.#decodeEnvelope(run.envelope);
-    try {
-      const result = run.result === undefined ? undefined : decodeJson(run.result, this.#codec);
-      return { ...run, envelope, result, checkpoints: decodeEntries(run.checkpoints, this.#codec) };
-    } catch {
-      return { ...run, envelope, result: undefined, checkpoints: new Map() };
-    }
-  }
+function codedSchedules(inner: ScheduleStore, codec: Codec): ScheduleStore {
+  return {
+    list: () => inner.list(),
+    open: (openings) => inner.open(openings),
+    claim: async (claim) =>
+      inner.claim({ ...claim, events: claim.events.map((event) => encodeEnvelope(event, codec)) }),
+  };
 }
 
 /** Delivery with decoded contents. If they cannot be decoded, the event fails with the error, and stays as it is. */
@@ -421,4 +328,41 @@ function decodeEntry(value: string, codec: Codec): string {
 /** Returns all entries of a run decoded. */
 function decodeEntries(entries: ReadonlyMap<string, string>, codec: Codec): ReadonlyMap<string, string> {
   return new Map([...entries].map(([key, value]) => [key, decodeEntry(value, codec)]));
+}
+
+/** An entry that cannot be decoded has an unreadable payload: it must not hide the entries beside it. */
+function decodeEnvelope(envelope: Envelope, codec: Codec): Envelope {
+  try {
+    return { ...envelope, body: decodeJson(envelope.body, codec) };
+  } catch {
+    return { ...envelope, body: '' };
+  }
+}
+
+function decodeEvent(event: EventRecord, codec: Codec): EventRecord {
+  const { body, run } = event;
+  return {
+    ...event,
+    body: body === undefined ? undefined : decodeBody(body, codec),
+    run: run && decodeRun(run, codec),
+  };
+}
+
+/** Returns `undefined` for a body that cannot be decoded. */
+function decodeBody(body: string, codec: Codec): string | undefined {
+  try {
+    return decodeJson(body, codec);
+  } catch {
+    return undefined;
+  }
+}
+
+function decodeRun(run: RunRecord, codec: Codec): RunRecord {
+  const envelope = decodeEnvelope(run.envelope, codec);
+  try {
+    const result = run.result === undefined ? undefined : decodeJson(run.result, codec);
+    return { ...run, envelope, result, checkpoints: decodeEntries(run.checkpoints, codec) };
+  } catch {
+    return { ...run, envelope, result: undefined, checkpoints: new Map() };
+  }
 }

@@ -80,10 +80,10 @@ export interface ConsumeOptions {
   /** Maximum number of running deliveries on this connection, not counting types with their own worker queue. */
   readonly concurrency: number;
   readonly onDelivery: DeliveryHandler;
-  /** Returns the current description of this connection as JSON, for {@link TransportManager.registered}. */
+  /** Returns the current description of this connection as JSON, for {@link FleetReader.registered}. */
   readonly describe?: () => string;
   /**
-   * Returns the state of the process as short JSON, for {@link TransportManager.processes}. Called every few
+   * Returns the state of the process as short JSON, for {@link FleetReader.processes}. Called every few
    * seconds. Unlike the description it may differ in every process.
    *
    * @param active number of handlers that run on this connection, overdue ones included
@@ -115,7 +115,7 @@ export interface TypeCounts {
   readonly services: readonly { readonly service: string; readonly counts: Counts }[];
 }
 
-/** Query of {@link TransportManager.overview}. */
+/** Query of {@link EventLookup.overview}. */
 export interface OverviewQuery {
   /** Types to count. */
   readonly types: readonly string[];
@@ -127,7 +127,7 @@ export interface OverviewQuery {
 
 /** Descriptions, counts and runs of a transport at one time. */
 export interface Overview {
-  /** Same value as {@link TransportManager.registered}. */
+  /** Same value as {@link FleetReader.registered}. */
   readonly registered: readonly string[];
   /** Counts of `types`, in the same order. */
   readonly counts: readonly TypeCounts[];
@@ -146,17 +146,23 @@ export interface Overview {
   readonly schedules: readonly ScheduleRecord[];
 }
 
-/** Connection of one service to a transport. */
-export interface TransportManager extends ScheduleStore {
+/**
+ * Connection of one service to a transport, in parts: each caller takes the part that it uses. Every method of a part
+ * works from the first delivery, which may come before the promise of `start` resolves, until `close` resolves.
+ */
+export interface TransportManager {
   /** Name of the transport, such as `memory`, `sqlite` or `redis`. */
   readonly name: string;
   readonly service: string;
   readonly clock: Clock;
+  readonly counts: CountReader;
+  readonly lookup: EventLookup;
+  readonly deadLetters: DeadLetterStore;
+  readonly runs: RunStore;
+  readonly fleet: FleetReader;
+  readonly schedules: ScheduleStore;
   readonly kv: KeyValueStore;
-  /**
-   * Connects and starts to consume. Every other method works from the first delivery, which may come before the promise
-   * resolves, until `close` resolves.
-   */
+  /** Connects and starts to consume. */
   start(options: ConsumeOptions): Promise<void>;
   /**
    * Accepts all envelopes or none, each for every service that subscribes to its type, and counts them as received. An
@@ -166,8 +172,18 @@ export interface TransportManager extends ScheduleStore {
    * @throws {BackpressureError} if the envelopes exceed a limit of the transport
    */
   publish(envelopes: readonly Envelope[]): readonly Receipt[] | Promise<readonly Receipt[]>;
+  /**
+   * Drains and closes the connection: starts no further delivery, except those that no other connection could run and
+   * that would be lost. Waits up to `drainMs` for running deliveries, then revokes and releases them without counting
+   * the attempt.
+   */
+  close(options: { drainMs: number }): Promise<CloseResult>;
+}
+
+/** Counts, durations and histories of types, over all services. */
+export interface CountReader {
   /** Returns the counts of several types, in the same order, in one round trip. */
-  counts(types: readonly string[]): Promise<readonly TypeCounts[]>;
+  get(types: readonly string[]): Promise<readonly TypeCounts[]>;
   /** Returns counts, durations and histories of one type, over all services. */
   metrics(type: string): Promise<EventMetrics>;
   /**
@@ -182,6 +198,15 @@ export interface TransportManager extends ScheduleStore {
   durations(types: readonly string[]): Promise<readonly TypeDurations[]>;
   /** Returns the last 20 terminal failures of the type, newest first. */
   failures(type: string): Promise<readonly FailureRecord[]>;
+  /**
+   * Returns a string that changes whenever `get`, `metrics`, `failures` or {@link EventLookup.overview} change, for one
+   * type or all.
+   */
+  revision(type?: string): Promise<string>;
+}
+
+/** Pending and retained events of all services. */
+export interface EventLookup {
   /** Returns the newest pending and retained events of the type over all services, without payloads. */
   recent(type: string): Promise<RecentEvents>;
   /**
@@ -193,58 +218,70 @@ export interface TransportManager extends ScheduleStore {
   find(id: string, options?: { readonly bodies?: boolean }): Promise<readonly EventRecord[]>;
   /** Returns the pending or retained events of a request, over all types and services, in one round trip. */
   request(requestId: string): Promise<RequestRecords>;
+  /** Returns descriptions, counts and latest runs in one round trip. */
+  overview(query: OverviewQuery): Promise<Overview>;
   /**
    * Removes the dead letters of a request in all services, and input, result and entries of its ended runs. Counts stay.
    */
   erase(requestId: string): Promise<ErasedPayloads>;
-  /** Returns at most `limit` dead letters of the type in this service that match the filter, newest first. */
-  deadLetters(type: string, limit: number, filter?: DeadLetterFilter): Promise<readonly DeadLetterRecord[]>;
+}
+
+/** Dead letters of the service of a connection. */
+export interface DeadLetterStore {
+  /** Returns at most `limit` dead letters of the type that match the filter, newest first. */
+  list(type: string, limit: number, filter?: DeadLetterFilter): Promise<readonly DeadLetterRecord[]>;
   /**
-   * Removes a dead letter of this service and accepts its event again in one step, for this service only. The event
-   * keeps its id and checkpoints and starts at attempt 1. Returns `false` if there is no such dead letter.
+   * Removes a dead letter and accepts its event again in one step, for this service only. The event keeps its id and
+   * checkpoints and starts at attempt 1. Returns `false` if there is no such dead letter.
    *
    * @throws {BackpressureError} if the event exceeds a limit of the transport; the dead letter is retained
    * @throws {NotSubscribedError} if the service no longer subscribes to the type; the dead letter is retained
    */
   replay(id: string): Promise<boolean>;
-  /** Returns descriptions, counts and latest runs in one round trip. */
-  overview(query: OverviewQuery): Promise<Overview>;
+}
+
+/** Runs of the service of a connection, and the end of its runs and events from outside. */
+export interface RunStore {
+  /** Returns a run; `undefined` if it is unknown or evicted. */
+  get(type: string, id: string): Promise<RunRecord | undefined>;
+  /**
+   * Returns a run with only those of its entries that were recorded from a position on, counted from 0; `undefined` if
+   * it is unknown or evicted. A transport may leave out the payload, the result, and what follows `,"output":` in a
+   * checkpoint.
+   */
+  getSince(type: string, id: string, from: number): Promise<RunRecord | undefined>;
   /**
    * Returns the runs of several types that wait, per type in the same order, over all services, in one round trip: at
    * most `limit` per type, those with the oldest open approvals first, then suspended ones in no particular order. A
    * transport may leave out payloads and entries.
    */
   waiting(types: readonly string[], limit: number): Promise<readonly (readonly RunRecord[])[]>;
-  /** Returns a run of this service; `undefined` if it is unknown or evicted. */
-  run(type: string, id: string): Promise<RunRecord | undefined>;
   /**
-   * Returns a run of this service with only those of its entries that were recorded from a position on, counted from 0;
-   * `undefined` if it is unknown or evicted. A transport may leave out the payload, the result, and what follows
-   * `,"output":` in a checkpoint.
+   * Calls `onChange` after each entry and each wait that any connection records for a run, from the time at which the
+   * promise resolves. May call it without a change. Resolves with a function that ends this.
    */
-  runSince(type: string, id: string, from: number): Promise<RunRecord | undefined>;
+  watch(type: string, id: string, onChange: () => void): Promise<() => void>;
   /**
-   * Calls `onChange` after each entry and each wait that any connection records for a run of this service, from the time
-   * at which the promise resolves. May call it without a change. Resolves with a function that ends this.
+   * Resolves when a run has ended; with `undefined` if the run is unknown. A caller that waits before the end receives
+   * it, whatever is retained. A transport may leave out the payload, and what follows `,"output":` in a checkpoint.
+   * Rejects with the signal's reason.
    */
-  watchRun(type: string, id: string, onChange: () => void): Promise<() => void>;
+  ended(type: string, id: string, signal: AbortSignal): Promise<RunRecord | undefined>;
   /**
-   * Resolves when a run of this service has ended; with `undefined` if the run is unknown. A caller that waits before
-   * the end receives it, whatever is retained. A transport may leave out the payload, and what follows `,"output":` in a
-   * checkpoint. Rejects with the signal's reason.
+   * Ends a run from outside, without a dead letter: revokes its lease with `reason` if it is running, and records the
+   * outcome. Its unresolved child runs end too, recursively, each with the error of `outcome` and the `onCancel` of its
+   * wait. Returns `already` if the run has ended, `fenced` if it is unknown.
    */
-  runEnded(type: string, id: string, signal: AbortSignal): Promise<RunRecord | undefined>;
+  end(type: string, id: string, outcome: Outcome, reason: Error): Promise<CommitResult>;
   /**
-   * Ends a run of this service from outside, without a dead letter: revokes its lease with `reason` if it is running,
-   * and records the outcome. Its unresolved child runs end too, recursively, each with the error of `outcome` and the
-   * `onCancel` of its wait. Returns `already` if the run has ended, `fenced` if it is unknown.
-   */
-  endRun(type: string, id: string, outcome: Outcome, reason: Error): Promise<CommitResult>;
-  /**
-   * Ends an event of this service that is neither running nor suspended, with the outcome that `conclude` returns for
-   * it. Child runs that it waits for end as with `endRun`. Returns `false` if there is no such event.
+   * Ends an event that is neither running nor suspended, with the outcome that `conclude` returns for it. Child runs
+   * that it waits for end as with {@link end}. Returns `false` if there is no such event.
    */
   cancel(id: string, conclude: (envelope: Envelope) => FailedOutcome): Promise<boolean>;
+}
+
+/** Open connections of all processes. */
+export interface FleetReader {
   /**
    * Returns the descriptions of all open connections in all processes, unordered, at most a few seconds old. Of a
    * service without an open connection that has subscriptions it returns those of the last ones, each with the property
@@ -253,14 +290,6 @@ export interface TransportManager extends ScheduleStore {
   registered(): Promise<readonly string[]>;
   /** Returns all open connections in all processes, unordered, at most a few seconds old. */
   processes(): Promise<readonly ConnectedProcess[]>;
-  /** Returns a string that changes whenever `counts`, `metrics`, `failures` or `overview` change, for one type or all. */
-  revision(type?: string): Promise<string>;
-  /**
-   * Drains and closes the connection: starts no further delivery, except those that no other connection could run and
-   * that would be lost. Waits up to `drainMs` for running deliveries, then revokes and releases them without counting
-   * the attempt.
-   */
-  close(options: { drainMs: number }): Promise<CloseResult>;
 }
 
 /** A store of events. Hubs of one process may share it; each `connect` creates the connection of one service. */
@@ -316,13 +345,13 @@ export type ClaimResult =
 /** Schedules of the service of a connection. */
 export interface ScheduleStore {
   /** Returns the schedules of all services. */
-  schedules(): Promise<readonly ScheduleRecord[]>;
+  list(): Promise<readonly ScheduleRecord[]>;
   /**
    * Adds this connection to all schedules in one step, sets their definitions and positions, and marks the other
    * schedules of the service as removed; without openings it does nothing. Changes nothing and returns `false` if a
    * record has another revision than its opening. The schedules stay open until the connection closes or dies.
    */
-  openSchedules(openings: readonly ScheduleOpening[]): Promise<boolean>;
+  open(openings: readonly ScheduleOpening[]): Promise<boolean>;
   /**
    * Records a due time as the position of the schedule and accepts its events in one step. A definition without an open
    * connection gives way to the one of the claim. A schedule without a record gets one.

@@ -135,7 +135,7 @@ async function placesOf(hub: Hub, type: string | undefined): Promise<{ name: str
   const { events, workflows } = await hub.introspect();
   const all = [...events.map((event) => event.type), ...workflows.map(({ name }) => name)];
   const names = [...new Set(type === undefined ? all : [type])];
-  const counts = await hub.transport.counts(names.flatMap((name) => [name, workflowType(name)]));
+  const counts = await hub.transport.counts.get(names.flatMap((name) => [name, workflowType(name)]));
   return names.flatMap((name, index) => {
     const services = counts.slice(2 * index, 2 * index + 2).flatMap((count) => count.services);
     const withDead = services.filter((share) => share.counts.deadLetters > 0).map(({ service }) => service);

@@ -26,7 +26,7 @@ function brokenTransport(error: unknown): Transport {
   return {
     connect(options) {
       const connection = transport.connect(options);
-      connection.revision = () => Promise.reject(error);
+      connection.counts.revision = () => Promise.reject(error);
       return connection;
     },
   };

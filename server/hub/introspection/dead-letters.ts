@@ -3,7 +3,7 @@ import { OptionChecker } from '../../options.js';
 import type { Redactor } from '../../redaction.js';
 import { workflowType } from '../../transports/delivery.js';
 import type { FailureRecord } from '../../transports/statistics/stats.js';
-import type { DeadLetterRecord, TransportManager } from '../../transports/transport.js';
+import type { DeadLetterRecord, DeadLetterStore } from '../../transports/transport.js';
 import type { EventRef } from '../events/emit.js';
 import type { AnyWorkflow } from '../runs/workflow.js';
 
@@ -31,7 +31,7 @@ export type DeadLetterSource<TPayload = unknown> = EventRef<TPayload> | AnyWorkf
 export async function readDeadLetters<TPayload>(
   source: DeadLetterSource<TPayload>,
   options: DeadLetterOptions,
-  transport: TransportManager,
+  deadLetters: DeadLetterStore,
   redactor: Redactor,
 ): Promise<readonly DeadLetter<TPayload>[]> {
   const check = new OptionChecker(options, ['limit', 'requestId', 'since'], 'deadLetters');
@@ -41,7 +41,7 @@ export async function readDeadLetters<TPayload>(
   const sinceMs = since instanceof Date ? since.getTime() : since;
   check.that(sinceMs === undefined || Number.isFinite(sinceMs), 'since', 'a date or epoch milliseconds', since);
   const filter = { requestId, since: sinceMs };
-  const records = await Promise.all(typesOf(source).map((type) => transport.deadLetters(type, limit, filter)));
+  const records = await Promise.all(typesOf(source).map((type) => deadLetters.list(type, limit, filter)));
   return records
     .flat()
     .sort((a, b) => b.at - a.at)

@@ -1,5 +1,5 @@
 import { quote } from '../../errors.js';
-import type { Logger, TransportManager } from '../../transports/transport.js';
+import type { FleetReader, Logger } from '../../transports/transport.js';
 import { type EventDescription, type HubDescription, isRunning, parseDescription } from './hub-description.js';
 
 const settings = [
@@ -25,13 +25,9 @@ interface Difference {
 }
 
 /** Logs one warning per type that another running hub of the service handles with settings other than `own`. */
-export async function warnOfDifferingSettings(
-  own: HubDescription,
-  transport: TransportManager,
-  logger: Logger,
-): Promise<void> {
+export async function warnOfDifferingSettings(own: HubDescription, fleet: FleetReader, logger: Logger): Promise<void> {
   try {
-    const registered = (await transport.registered()).map(parseDescription);
+    const registered = (await fleet.registered()).map(parseDescription);
     const running = registered.filter(isRunning);
     for (const { type, here, elsewhere } of differingSettings(own, running)) {
       logger.warn(

@@ -3,7 +3,7 @@ import { checkName, OptionChecker } from '../../options.js';
 import type { Redactor } from '../../redaction.js';
 import { workflowOf } from '../../transports/delivery.js';
 import { type ErasedPayloads, type EventRecord, type EventStatus, mergeRecent } from '../../transports/event-record.js';
-import type { TransportManager } from '../../transports/transport.js';
+import type { EventLookup } from '../../transports/transport.js';
 import { introspectRun, type StepIntrospection } from '../runs/run-introspection.js';
 import { type DeadLetterSource, typesOf } from './dead-letters.js';
 
@@ -23,17 +23,17 @@ export interface RecentEventSummaries {
 
 /** Finds events, runs and requests on a transport. */
 export class EventSearch {
-  readonly #transport: TransportManager;
+  readonly #lookup: EventLookup;
   readonly #redactor: Redactor;
   readonly #stepsOf: (workflow: string) => readonly { readonly name: string }[];
 
   /** @param stepsOf returns the listed steps of a workflow; none if it is unknown */
   constructor(
-    transport: TransportManager,
+    lookup: EventLookup,
     redactor: Redactor,
     stepsOf: (workflow: string) => readonly { readonly name: string }[],
   ) {
-    this.#transport = transport;
+    this.#lookup = lookup;
     this.#redactor = redactor;
     this.#stepsOf = stepsOf;
   }
@@ -42,13 +42,13 @@ export class EventSearch {
     checkName(id, 'id of find');
     new OptionChecker(options, ['payloads'], 'find').boolean('payloads', options.payloads);
     const bodies = options.payloads === true;
-    const found = await this.#transport.find(id, { bodies });
+    const found = await this.#lookup.find(id, { bodies });
     return found.map((record) => this.#details(record, shownSteps, bodies)).sort(byAttention);
   }
 
   async request(requestId: string): Promise<RequestDetails> {
     checkName(requestId, 'id of getRequest');
-    const { events, isTruncated } = await this.#transport.request(requestId);
+    const { events, isTruncated } = await this.#lookup.request(requestId);
     return {
       requestId,
       events: events.map((record) => this.#details(record, shownStepsOfMany, false)),
@@ -58,7 +58,7 @@ export class EventSearch {
   }
 
   async recent(source: DeadLetterSource): Promise<RecentEventSummaries> {
-    const all = await Promise.all(typesOf(source).map((type) => this.#transport.recent(type)));
+    const all = await Promise.all(typesOf(source).map((type) => this.#lookup.recent(type)));
     const { newest, failed } = mergeRecent(all);
     const summary = (record: EventRecord): EventSummary => this.#summary(record, this.#steps(record, false));
     return { newest: newest.map(summary), failed: failed.map(summary) };
@@ -66,7 +66,7 @@ export class EventSearch {
 
   erase(requestId: string): Promise<ErasedPayloads> {
     checkName(requestId, 'requestId of erase');
-    return this.#transport.erase(requestId);
+    return this.#lookup.erase(requestId);
   }
 
   #details(record: EventRecord, maxSteps: number, withPayload: boolean): EventDetails {

@@ -2,7 +2,14 @@ import type { Redactor } from '../../redaction.js';
 import { workflowType } from '../../transports/delivery.js';
 import { DurationSketch } from '../../transports/statistics/durations.js';
 import { sumCounts, type TypeActivity } from '../../transports/statistics/stats.js';
-import type { Overview, RunRecord, ScheduleRecord, TransportManager, TypeCounts } from '../../transports/transport.js';
+import type {
+  Overview,
+  RunRecord,
+  RunStore,
+  ScheduleRecord,
+  TransportManager,
+  TypeCounts,
+} from '../../transports/transport.js';
 import { version } from '../../version.js';
 import type { AgentDescription, AgentIntrospection } from '../events/reported-agents.js';
 import { pathSeparator } from '../runs/run-entry.js';
@@ -68,7 +75,7 @@ export class Introspector {
       return found === undefined ? [] : [introspectWorkflow(workflow, found, runs.get(type) ?? [], this.#redactor)];
     });
     const pending = pendingAgentRuns(events, workflows);
-    const approvals = await readWaitingApprovals(this.#transport, events, workflows, this.#redactor);
+    const approvals = await readWaitingApprovals(this.#transport.runs, events, workflows, this.#redactor);
     return {
       hub: {
         service,
@@ -103,7 +110,7 @@ export class Introspector {
   async range(own: HubDescription, from: number, to: number): Promise<RangeIntrospection> {
     const { events } = await this.cluster(own);
     const types = events.map(({ description }) => description.type);
-    const { counts, ...range } = await this.#transport.range(types, from, to);
+    const { counts, ...range } = await this.#transport.counts.range(types, from, to);
     return { ...range, events: counts.map((typeCounts, index) => ({ type: types[index] ?? '', counts: typeCounts })) };
   }
 
@@ -127,7 +134,7 @@ export class Introspector {
       const known = this.#running;
       const cluster = this.#merger.merge(own, known);
       const { types, runTypes } = cluster;
-      const overview = await this.#transport.overview({ types, runTypes, runLimit: runsShown });
+      const overview = await this.#transport.lookup.overview({ types, runTypes, runLimit: runsShown });
       const { registered, runs } = overview;
       const running = this.#parse(registered);
       const isSame = running.length === known.length && running.every((hub, index) => hub === known[index]);
@@ -142,7 +149,7 @@ export class Introspector {
   }
 
   async #registered(): Promise<readonly HubDescription[]> {
-    return this.#parse(await this.#transport.registered());
+    return this.#parse(await this.#transport.fleet.registered());
   }
 
   #parse(registered: readonly string[]): readonly HubDescription[] {
@@ -365,7 +372,7 @@ type CountedWorkflow = Pick<WorkflowIntrospection, 'name' | 'metrics' | 'steps'>
  * the waiting runs of a workflow only if several agents may wait in them.
  */
 async function readWaitingApprovals(
-  transport: Pick<TransportManager, 'waiting'>,
+  agentRuns: Pick<RunStore, 'waiting'>,
   events: readonly CountedEvent[],
   workflows: readonly CountedWorkflow[],
   redactor: Redactor,
@@ -385,7 +392,7 @@ async function readWaitingApprovals(
   }
   if (shared.length === 0) return counts;
   const limit = Math.min(maxReadRuns, Math.max(...shared.map(({ metrics }) => metrics.approvals ?? 0)));
-  const runs = await transport.waiting(
+  const runs = await agentRuns.waiting(
     shared.map(({ name }) => workflowType(name)),
     limit,
   );

@@ -20,14 +20,17 @@ const searchedRuns = 20;
 /** Types that are searched for runs of an agent. */
 const searchedTypes = 50;
 
+/** Parts of a transport from which the live state is read. */
+type LiveParts = Pick<TransportManager, 'counts' | 'runs' | 'fleet' | 'lookup'>;
+
 /** Reads what is going on in all hubs of a transport, beyond the counts. */
 export class LiveState {
-  readonly #transport: TransportManager;
+  readonly #transport: LiveParts;
   readonly #redactor: Redactor;
   readonly #readCluster: () => Promise<Cluster>;
 
   /** @param readCluster reads the registrations of all hubs */
-  constructor(transport: TransportManager, redactor: Redactor, readCluster: () => Promise<Cluster>) {
+  constructor(transport: LiveParts, redactor: Redactor, readCluster: () => Promise<Cluster>) {
     this.#transport = transport;
     this.#redactor = redactor;
     this.#readCluster = readCluster;
@@ -36,7 +39,7 @@ export class LiveState {
   /** Lists what runs wait for. */
   async waits(): Promise<WaitsIntrospection> {
     const cluster = await this.#readCluster();
-    const counts = await this.#transport.counts(cluster.types);
+    const counts = await this.#transport.counts.get(cluster.types);
     const totals = { approvals: 0, suspended: 0 };
     const types = cluster.types.filter((_type, index) => {
       const { approvals = 0, suspended = 0 } = counts[index]?.total ?? {};
@@ -44,13 +47,13 @@ export class LiveState {
       totals.suspended += suspended;
       return approvals + suspended > 0;
     });
-    const runs = types.length === 0 ? [] : await this.#transport.waiting(types, maxWaitingRuns);
+    const runs = types.length === 0 ? [] : await this.#transport.runs.waiting(types, maxWaitingRuns);
     return introspectWaits(types, runs, totals, this.#redactor);
   }
 
   /** Lists the running hubs. */
   async processes(): Promise<readonly ProcessIntrospection[]> {
-    return introspectProcesses(await this.#transport.processes(), parseDescription);
+    return introspectProcesses(await this.#transport.fleet.processes(), parseDescription);
   }
 
   /** Returns the latest recorded runs of an agent. */
@@ -75,7 +78,7 @@ export class LiveState {
         })),
     ].slice(0, searchedTypes);
     const runTypes = sources.map(({ type }) => type);
-    const { runs } = await this.#transport.overview({ types: [], runTypes, runLimit: searchedRuns });
+    const { runs } = await this.#transport.lookup.overview({ types: [], runTypes, runLimit: searchedRuns });
     const found = sources.map((source, index) => ({ ...source, runs: runs[index] ?? [] }));
     return introspectAgentRuns(agent, found, this.#redactor);
   }

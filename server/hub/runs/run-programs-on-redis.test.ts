@@ -53,7 +53,7 @@ async function untilEnded(hub: Hub): Promise<void> {
     const { workflows, events } = await hub.introspect();
     const pending = [...workflows, ...events].filter(({ metrics }) => metrics.pending > 0);
     if (pending.length === 0) return;
-    const current = await hub.transport.revision();
+    const current = await hub.transport.counts.revision();
     if (current !== revision) [revision, changedAt] = [current, performance.now()];
     if (performance.now() - changedAt > stuckAfterMs) throw new Error(`stuck: ${JSON.stringify(pending)}`);
     await delay(20);

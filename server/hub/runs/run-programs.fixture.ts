@@ -255,7 +255,7 @@ export async function expectEnds(
     expect(new Set(ids).size).toBe(ids.length);
     expect(ids.length).toBeLessThanOrEqual(expected.steps);
     if (cancelled.has(index)) continue;
-    const record = await hub.transport.run(workflowType('program'), run.id);
+    const record = await hub.transport.runs.get(workflowType('program'), run.id);
     if (record?.result !== undefined) expectResult(input, JSON.parse(record.result));
   }
   // Every event is accepted once, and all of them if no branch was abandoned.

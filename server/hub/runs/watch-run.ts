@@ -1,6 +1,6 @@
 import { OptionChecker } from '../../options.js';
 import type { Redactor } from '../../redaction.js';
-import type { OpenWait, RunRecord, TransportManager } from '../../transports/transport.js';
+import type { OpenWait, RunRecord, RunStore } from '../../transports/transport.js';
 import { UnknownRunError } from '../errors.js';
 import {
   introspectEntry,
@@ -40,7 +40,7 @@ export interface RunSource {
 
 /** Hub that watches a run. */
 export interface WatchHost {
-  readonly transport: TransportManager;
+  readonly runs: RunStore;
   readonly redactor: Redactor;
   readonly sources: readonly RunSource[];
   /** Aborts when the hub stops. */
@@ -53,26 +53,26 @@ export async function* watchRun(
   host: WatchHost,
   options: WatchOptions,
 ): AsyncGenerator<RunEvent, void, void> {
-  const { transport, redactor, stopped } = host;
+  const { runs, redactor, stopped } = host;
   const stop = new AbortController();
   const signals = [stopped, stop.signal, options.signal].filter((signal) => signal !== undefined);
   const signal = AbortSignal.any(signals);
   const { type, listed } = await findSource(id, host, signal);
   const changes = new Changes();
   // Registered first: a run that ends meanwhile may be evicted at once.
-  const end = transport.runEnded(type, id, signal).then(
+  const end = runs.ended(type, id, signal).then(
     (record) => changes.end({ record }),
     (error: unknown) => changes.end({ error }),
   );
   let unwatch: () => void = () => {};
   const reader = new EntryReader(id, redactor);
   try {
-    unwatch = await transport.watchRun(type, id, () => changes.add());
+    unwatch = await runs.watch(type, id, () => changes.add());
     for (;;) {
       await changes.next();
       const { ended } = changes;
       if (ended === undefined) {
-        const record = await transport.runSince(type, id, reader.position);
+        const record = await runs.getSince(type, id, reader.position);
         if (record !== undefined)
           yield* reader.read(record.checkpoints, record.endedAt === undefined ? record.waits : []);
         continue;
@@ -91,15 +91,15 @@ export async function* watchRun(
 }
 
 /** Returns the type of a run. Its id does not tell. @throws {UnknownRunError} */
-async function findSource(id: string, { transport, sources }: WatchHost, signal: AbortSignal): Promise<RunSource> {
+async function findSource(id: string, { runs, sources }: WatchHost, signal: AbortSignal): Promise<RunSource> {
   const find = async (read: (type: string) => Promise<RunRecord | undefined>): Promise<RunSource | undefined> => {
     const found = await Promise.all(sources.map(async (source) => ((await read(source.type)) ? source : undefined)));
     return found.find((candidate) => candidate !== undefined);
   };
   const source =
-    (await find((type) => transport.runSince(type, id, noEntries))) ??
+    (await find((type) => runs.getSince(type, id, noEntries))) ??
     // The transport may hold the end of a run that it does not retain, for those who have just started the run.
-    (await find((type) => transport.runEnded(type, id, signal)));
+    (await find((type) => runs.ended(type, id, signal)));
   if (source === undefined) throw new UnknownRunError(undefined, id);
   return source;
 }

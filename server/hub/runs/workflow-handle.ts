@@ -50,23 +50,23 @@ export function createWorkflowHandle<TResult>(
   return {
     runId,
     async result() {
-      const { error, result } = known(await transport.runEnded(type, runId, stopped));
+      const { error, result } = known(await transport.runs.ended(type, runId, stopped));
       if (error !== undefined) throw new WorkflowFailedError(workflow.name, runId, redactor.recorded(error));
       if (result === undefined) throw new RunErasedError(workflow.name, runId);
       // The workflow's type promises what its function returns.
       return JSON.parse(result) as TResult;
     },
     async status() {
-      return introspectRun(workflow.steps, known(await transport.runSince(type, runId, 0)), redactor);
+      return introspectRun(workflow.steps, known(await transport.runs.getSince(type, runId, 0)), redactor);
     },
     async cancel(because) {
       if (because !== undefined) checkName(because, 'reason of cancel');
-      const { envelope } = known(await transport.run(type, runId));
+      const { envelope } = known(await transport.runs.get(type, runId));
       const reason = new WorkflowCancelledError(workflow.name, runId, because);
       const error = redactor.info(reason);
       const followUps = createFollowUps(transport.service, workflow.followUps, envelope, { status: 'failed', error });
       const outcome = { status: 'failed', cancelled: true, error, durationMs: 0, followUps } as const;
-      const isEnded = (await transport.endRun(type, runId, outcome, reason)) === 'ok';
+      const isEnded = (await transport.runs.end(type, runId, outcome, reason)) === 'ok';
       if (isEnded) countOutcome('failed', type, transport.service);
       return isEnded;
     },

@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { createFakeClock } from '../../testing/fake-clock.js';
 import { memoryTransport } from '../../transports/memory/memory-transport.js';
-import { silentLogger, type Transport } from '../../transports/transport.js';
+import { type ScheduleStore, silentLogger, type Transport } from '../../transports/transport.js';
 import { createHub } from '../create-hub.js';
 import type { CatchUp } from './schedule.js';
 
@@ -24,14 +24,19 @@ it.each<CatchUp>(['last', 'all', 'none'])(
     const transport: Transport = {
       connect(options) {
         const manager = memory.connect(options);
-        return new Proxy(manager, {
-          get(_target, name) {
-            if (name === 'clock') return ahead;
-            if (name === 'claim' && isDown) return () => Promise.reject(new Error('down'));
-            const value: unknown = Reflect.get(manager, name);
-            return typeof value === 'function' ? value.bind(manager) : value;
-          },
-        });
+        const { schedules } = manager;
+        const claim: ScheduleStore['claim'] = async (due) => {
+          if (isDown) throw new Error('down');
+          return schedules.claim(due);
+        };
+        return {
+          ...manager,
+          clock: ahead,
+          schedules: { list: () => schedules.list(), open: (openings) => schedules.open(openings), claim },
+          start: (consuming) => manager.start(consuming),
+          publish: (envelopes) => manager.publish(envelopes),
+          close: (closing) => manager.close(closing),
+        };
       },
     };
     const hub = createHub({ transport, logger: silentLogger });

@@ -1,6 +1,7 @@
 import { quote } from '../../errors.js';
 import type { Timer } from '../../transports/clock.js';
 import type {
+  ClaimResult,
   Envelope,
   Logger,
   ScheduleOpening,
@@ -64,12 +65,12 @@ export class Scheduler {
     const { transport } = this.#host;
     if (this.#schedules.length === 0) return;
     for (;;) {
-      const records = (await transport.schedules()).filter(({ service }) => service === transport.service);
+      const records = (await transport.schedules.list()).filter(({ service }) => service === transport.service);
       const byName = new Map(records.map((record) => [record.name, record]));
       const now = transport.clock.now();
       const openings = this.#schedules.map((schedule) => createOpening(schedule, byName.get(schedule.name), now));
       // Another process changed a schedule in between: its decision on missed due times holds.
-      if (!(await transport.openSchedules(openings))) continue;
+      if (!(await transport.schedules.open(openings))) continue;
       this.#slots = openings.map(({ position }, index) => ({
         schedule: this.#schedules[index] as RegisteredSchedule, // one opening per schedule
         position,
@@ -144,11 +145,11 @@ export class Scheduler {
     return Number.POSITIVE_INFINITY;
   }
 
-  async #claim(schedule: RegisteredSchedule, dueAt: number): ReturnType<TransportManager['claim']> {
+  async #claim(schedule: RegisteredSchedule, dueAt: number): Promise<ClaimResult> {
     const { name, definition, times } = schedule;
     const events = await this.#events(schedule, dueAt);
-    const claim = (sent: readonly Envelope[]): ReturnType<TransportManager['claim']> =>
-      this.#host.transport.claim({ name, definition, times, dueAt, events: sent });
+    const claim = (sent: readonly Envelope[]): Promise<ClaimResult> =>
+      this.#host.transport.schedules.claim({ name, definition, times, dueAt, events: sent });
     return observeSends(events, claim, { areSent: ({ status }) => status === 'claimed' });
   }
 

@@ -187,7 +187,7 @@ it('a process that starts leaves no due time out that a slow process has yet to 
   const slow = transport.connect({ service: 'hub', logger: silentLogger });
   await slow.start({ subscriptions: [], concurrency: 1, onDelivery: () => {} });
   const record = { name: 'ticking', definition: 'other', times: '{"everyMs":20000}', position: start };
-  await slow.openSchedules([{ ...record, revision: undefined }]);
+  await slow.schedules.open([{ ...record, revision: undefined }]);
   await clock.advance(50_000);
   const runs: string[] = [];
   await tickingHub(transport, { everyMs: 20_000, catchUp: 'none' }, runs).start();

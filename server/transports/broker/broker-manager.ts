@@ -1,26 +1,27 @@
 import type { Clock } from '../clock.js';
-import type { DeadLetterFilter, ErasedPayloads, EventRecord, RecentEvents, RequestRecords } from '../event-record.js';
+import type { DeadLetterFilter } from '../event-record.js';
 import type { KeyValueStore } from '../key-values.js';
-import type { EventMetrics, FailureRecord, RangeCounts, TypeDurations } from '../statistics/stats.js';
 import type {
   ClaimResult,
   CloseResult,
   CommitResult,
-  ConnectedProcess,
   ConsumeOptions,
+  CountReader,
   DeadLetterRecord,
+  DeadLetterStore,
   Envelope,
+  EventLookup,
   FailedOutcome,
+  FleetReader,
   Outcome,
-  Overview,
-  OverviewQuery,
   Receipt,
   RunRecord,
+  RunStore,
   ScheduleClaim,
   ScheduleOpening,
   ScheduleRecord,
+  ScheduleStore,
   TransportManager,
-  TypeCounts,
 } from '../transport.js';
 import type { Broker } from './broker.js';
 import type { ConsumerGroup } from './consumer-group.js';
@@ -32,15 +33,28 @@ export class BrokerManager implements TransportManager {
   readonly name: string;
   readonly service: string;
   readonly clock: Clock;
+  readonly counts: CountReader;
+  readonly lookup: EventLookup;
+  readonly deadLetters: DeadLetterStore;
+  readonly runs: RunStore;
+  readonly fleet: FleetReader;
+  readonly schedules: ScheduleStore;
   readonly kv: KeyValueStore;
   readonly #broker: Broker;
   readonly #group: ConsumerGroup;
   #consumer: GroupConsumer | undefined;
 
-  constructor(name: string, broker: Broker, kv: KeyValueStore, group: ConsumerGroup) {
+  constructor(name: string, service: string, broker: Broker, kv: KeyValueStore) {
+    const group = broker.group(service);
     this.name = name;
-    this.service = group.service;
+    this.service = service;
     this.clock = broker.clock;
+    this.counts = broker.statistics;
+    this.lookup = broker.lookup;
+    this.deadLetters = new BrokerDeadLetters(broker, group);
+    this.runs = new BrokerRuns(broker, group);
+    this.fleet = broker.connections;
+    this.schedules = new BrokerSchedules(broker, group, this);
     this.kv = kv;
     this.#broker = broker;
     this.#group = group;
@@ -50,7 +64,7 @@ export class BrokerManager implements TransportManager {
     await this.#broker.journal.change(() => {
       const { describe, describeProcess } = options;
       if (describe !== undefined) {
-        this.#broker.join(this, {
+        this.#broker.connections.open(this, {
           service: this.service,
           isConsumer: options.subscriptions.length > 0,
           describe: () => ({
@@ -74,141 +88,120 @@ export class BrokerManager implements TransportManager {
     return this.#broker.journal.change(() => this.#broker.publish(envelopes, this.#group), envelopes);
   }
 
-  async counts(types: readonly string[]): Promise<readonly TypeCounts[]> {
-    return types.map((type) => this.#broker.statistics.counts(type));
+  async close({ drainMs }: { drainMs: number }): Promise<CloseResult> {
+    const consumer = this.#consumer;
+    if (consumer === undefined) return { released: 0, overdue: 0 };
+    this.#consumer = undefined;
+    const result = await this.#group.members.close(consumer, drainMs);
+    this.#broker.connections.close(this);
+    this.#broker.schedules.close(this);
+    return result;
+  }
+}
+
+/** Dead letters of one service. */
+class BrokerDeadLetters implements DeadLetterStore {
+  readonly #broker: Broker;
+  readonly #group: ConsumerGroup;
+
+  constructor(broker: Broker, group: ConsumerGroup) {
+    this.#broker = broker;
+    this.#group = group;
   }
 
-  async metrics(type: string): Promise<EventMetrics> {
-    return this.#broker.statistics.metrics(type);
-  }
-
-  async range(types: readonly string[], from: number, to: number): Promise<RangeCounts> {
-    return this.#broker.statistics.range(types, from, to);
-  }
-
-  async durations(types: readonly string[]): Promise<readonly TypeDurations[]> {
-    return types.map((type) => this.#broker.statistics.durations(type));
-  }
-
-  async failures(type: string): Promise<readonly FailureRecord[]> {
-    return this.#broker.statistics.failures(type);
-  }
-
-  async recent(type: string): Promise<RecentEvents> {
-    return this.#broker.lookup.recent(type);
-  }
-
-  async find(id: string, { bodies = false }: { readonly bodies?: boolean } = {}): Promise<readonly EventRecord[]> {
-    return this.#broker.lookup.find(id, bodies);
-  }
-
-  async request(requestId: string): Promise<RequestRecords> {
-    return this.#broker.lookup.request(requestId);
-  }
-
-  async erase(requestId: string): Promise<ErasedPayloads> {
-    return this.#broker.journal.change(() => this.#broker.lookup.erase(requestId));
-  }
-
-  async deadLetters(type: string, limit: number, filter?: DeadLetterFilter): Promise<readonly DeadLetterRecord[]> {
+  async list(type: string, limit: number, filter?: DeadLetterFilter): Promise<readonly DeadLetterRecord[]> {
     return this.#group.queues.find(type)?.deadLetters.latest(limit, filter) ?? [];
   }
 
   async replay(id: string): Promise<boolean> {
-    return this.#spend(await this.#broker.journal.change(() => this.#broker.replay(id, this.#group)));
+    const { journal, turns } = this.#broker;
+    return turns.afterCall(await journal.change(() => this.#broker.replay(id, this.#group)));
+  }
+}
+
+/** Runs of one service. */
+class BrokerRuns implements RunStore {
+  readonly #broker: Broker;
+  readonly #group: ConsumerGroup;
+
+  constructor(broker: Broker, group: ConsumerGroup) {
+    this.#broker = broker;
+    this.#group = group;
   }
 
-  async overview({ types, runTypes, runLimit }: OverviewQuery): Promise<Overview> {
-    return {
-      registered: await this.registered(),
-      counts: types.map((type) => this.#broker.statistics.counts(type)),
-      activity: this.#broker.statistics.activity(types),
-      total: this.#broker.statistics.total(),
-      retainsDeadLetters: this.#broker.deadLetterLimits.maxDeadLetters > 0,
-      runs: runTypes.map((type) => this.#broker.statistics.runs(type, runLimit)),
-      schedules: this.#broker.schedules.records(),
-    };
+  async get(type: string, id: string): Promise<RunRecord | undefined> {
+    return this.#current(type)?.record(id, this.#group.service);
+  }
+
+  async getSince(type: string, id: string, from: number): Promise<RunRecord | undefined> {
+    return this.#current(type)?.recordSince(id, this.#group.service, from);
   }
 
   async waiting(types: readonly string[], limit: number): Promise<readonly (readonly RunRecord[])[]> {
     return types.map((type) => this.#broker.statistics.waiting(type, limit));
   }
 
-  async run(type: string, id: string): Promise<RunRecord | undefined> {
-    const log = this.#runLog(type);
-    log?.evict(this.clock.now());
-    return log?.record(id, this.service);
+  async watch(type: string, id: string, onChange: () => void): Promise<() => void> {
+    return this.#log(type)?.watch(id, onChange) ?? (() => {});
   }
 
-  async runSince(type: string, id: string, from: number): Promise<RunRecord | undefined> {
-    const log = this.#runLog(type);
-    log?.evict(this.clock.now());
-    return log?.recordSince(id, this.service, from);
+  async ended(type: string, id: string, signal: AbortSignal): Promise<RunRecord | undefined> {
+    return this.#log(type)?.ended(id, this.#group.service, signal);
   }
 
-  async watchRun(type: string, id: string, onChange: () => void): Promise<() => void> {
-    return this.#runLog(type)?.watch(id, onChange) ?? (() => {});
-  }
-
-  async runEnded(type: string, id: string, signal: AbortSignal): Promise<RunRecord | undefined> {
-    return this.#runLog(type)?.ended(id, this.service, signal);
-  }
-
-  async endRun(type: string, id: string, outcome: Outcome, reason: Error): Promise<CommitResult> {
-    const result = await this.#broker.journal.change((): CommitResult => {
-      const entry = this.#runLog(type)?.entry(id);
+  async end(type: string, id: string, outcome: Outcome, reason: Error): Promise<CommitResult> {
+    const { journal, turns } = this.#broker;
+    const result = await journal.change((): CommitResult => {
+      const entry = this.#log(type)?.entry(id);
       if (entry === undefined) return 'fenced';
       if (entry.ended) return 'already';
       this.#group.endRun(type, entry, outcome, reason);
       return 'ok';
     });
-    return this.#spend(result);
+    return turns.afterCall(result);
   }
 
   async cancel(id: string, conclude: (envelope: Envelope) => FailedOutcome): Promise<boolean> {
-    return this.#spend(await this.#broker.journal.change(() => this.#group.cancel(id, conclude)));
+    const { journal, turns } = this.#broker;
+    return turns.afterCall(await journal.change(() => this.#group.cancel(id, conclude)));
   }
 
-  async schedules(): Promise<readonly ScheduleRecord[]> {
-    return this.#broker.schedules.records();
-  }
-
-  async openSchedules(openings: readonly ScheduleOpening[]): Promise<boolean> {
-    return this.#broker.journal.change(() => this.#broker.schedules.open(this.service, this, openings));
-  }
-
-  async claim(claim: ScheduleClaim): Promise<ClaimResult> {
-    return this.#broker.journal.change(() =>
-      this.#broker.schedules.claim(this.service, this, claim, () => this.#broker.publish(claim.events, this.#group)),
-    );
-  }
-
-  async registered(): Promise<readonly string[]> {
-    return this.#broker.descriptions();
-  }
-
-  async processes(): Promise<readonly ConnectedProcess[]> {
-    return this.#broker.processes;
-  }
-
-  async revision(type?: string): Promise<string> {
-    return this.#broker.statistics.revisionOf(type);
-  }
-
-  #spend<T>(result: T): T | Promise<T> {
-    return this.#broker.turns.spendCall()?.then(() => result) ?? result;
-  }
-
-  #runLog(type: string): RunLog | undefined {
+  #log(type: string): RunLog | undefined {
     return this.#group.queues.find(type)?.runs;
   }
 
-  async close({ drainMs }: { drainMs: number }): Promise<CloseResult> {
-    const consumer = this.#consumer;
-    if (consumer === undefined) return { released: 0, overdue: 0 };
-    this.#consumer = undefined;
-    const result = await this.#group.members.close(consumer, drainMs);
-    this.#broker.leave(this);
-    return result;
+  /** Returns the log of a type without the runs that exceed the retention. */
+  #current(type: string): RunLog | undefined {
+    const log = this.#log(type);
+    log?.evict(this.#broker.clock.now());
+    return log;
+  }
+}
+
+/** Schedules that a connection opens. */
+class BrokerSchedules implements ScheduleStore {
+  readonly #broker: Broker;
+  readonly #group: ConsumerGroup;
+  readonly #connection: object;
+
+  constructor(broker: Broker, group: ConsumerGroup, connection: object) {
+    this.#broker = broker;
+    this.#group = group;
+    this.#connection = connection;
+  }
+
+  async list(): Promise<readonly ScheduleRecord[]> {
+    return this.#broker.schedules.records();
+  }
+
+  async open(openings: readonly ScheduleOpening[]): Promise<boolean> {
+    const { journal, schedules } = this.#broker;
+    return journal.change(() => schedules.open(this.#group.service, this.#connection, openings));
+  }
+
+  async claim(claim: ScheduleClaim): Promise<ClaimResult> {
+    const { journal, schedules } = this.#broker;
+    const accept = (): void => void this.#broker.publish(claim.events, this.#group);
+    return journal.change(() => schedules.claim(this.#group.service, this.#connection, claim, accept));
   }
 }

@@ -14,7 +14,7 @@ import {
   type TypeActivity,
   type TypeDurations,
 } from '../statistics/stats.js';
-import type { RunRecord, TypeCounts } from '../transport.js';
+import type { CountReader, RunRecord, TypeCounts } from '../transport.js';
 import type { ConsumerGroup } from './consumer-group.js';
 import type { Journal } from './journal.js';
 import type { TypeQueue } from './type-queue.js';
@@ -28,7 +28,7 @@ export interface StatisticsHost {
 }
 
 /** Counts, histories, failures and runs of all services of a broker. */
-export class BrokerStatistics {
+export class BrokerStatistics implements CountReader {
   readonly #groups: ReadonlyMap<string, ConsumerGroup>;
   readonly #clock: Clock;
   readonly #journal: Journal;
@@ -60,24 +60,28 @@ export class BrokerStatistics {
     return history;
   }
 
-  counts(type: string): TypeCounts {
-    return this.#reading(type)?.counts() ?? { total: sumCounts([]), services: [] };
+  async get(types: readonly string[]): Promise<readonly TypeCounts[]> {
+    return this.counts(types);
   }
 
-  metrics(type: string): EventMetrics {
+  counts(types: readonly string[]): readonly TypeCounts[] {
+    return types.map((type) => this.#counts(type));
+  }
+
+  async metrics(type: string): Promise<EventMetrics> {
     const now = this.#clock.now();
     const history = this.#knownHistory(type);
     return {
       type,
-      ...this.counts(type).total,
+      ...this.#counts(type).total,
       recent: history.recent(now),
       ...history.durations(now),
       histories: history.histories(now),
     };
   }
 
-  durations(type: string): TypeDurations {
-    return this.#knownHistory(type).totals();
+  async durations(types: readonly string[]): Promise<readonly TypeDurations[]> {
+    return types.map((type) => this.#knownHistory(type).totals());
   }
 
   /** Returns the activity of types, in the same order. */
@@ -92,7 +96,7 @@ export class BrokerStatistics {
     return { recent: this.#totalHistory.recent(now), histories: this.#totalHistory.histories(now) };
   }
 
-  range(types: readonly string[], from: number, to: number): RangeCounts {
+  async range(types: readonly string[], from: number, to: number): Promise<RangeCounts> {
     const periods = rangePeriods(from, to, this.#clock.now());
     return {
       ...rangeTimes(periods),
@@ -100,7 +104,7 @@ export class BrokerStatistics {
     };
   }
 
-  failures(type: string): readonly FailureRecord[] {
+  async failures(type: string): Promise<readonly FailureRecord[]> {
     return latestFailures(this.#stats(type));
   }
 
@@ -120,11 +124,15 @@ export class BrokerStatistics {
     return approvalsFirst(all).slice(0, limit);
   }
 
-  revisionOf(type: string | undefined): string {
+  async revision(type?: string): Promise<string> {
     if (type === undefined) return `${this.#id}.${this.#revision.value}.${this.#minute()}`;
     const changes = this.#stats(type).reduce((sum, { revision }) => sum + revision, 0);
     // The histories change every minute without an event.
     return `${this.#id}.${changes}.${this.#minute()}`;
+  }
+
+  #counts(type: string): TypeCounts {
+    return this.#reading(type)?.counts() ?? { total: sumCounts([]), services: [] };
   }
 
   #minute(): number {

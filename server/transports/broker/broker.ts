@@ -9,6 +9,7 @@ import type {
   ConnectedProcess,
   DeclaredEvent,
   Envelope,
+  FleetReader,
   Receipt,
   ScheduleClaim,
   ScheduleOpening,
@@ -45,19 +46,19 @@ export class Broker implements GroupHost {
   readonly #routes = new Routes();
   readonly #dedupe = new Map<string, DedupeWindow>();
   readonly schedules: ScheduleTable;
-  readonly #connections: Connections;
+  readonly connections: Connections;
 
   constructor(clock: Clock, maximum: PendingMaximum & DeadLetterLimits, journal: Journal = noJournal) {
     this.clock = clock;
     this.journal = journal;
-    this.#connections = new Connections(clock);
+    this.connections = new Connections(clock, this.revision, (service) => this.isSubscribed(service));
     this.waits = new RunWaits(clock, journal);
-    this.lookup = new Lookup(this.#groups, clock);
     this.turns = new TurnBudget(clock);
     this.statistics = new BrokerStatistics(this.#groups, this);
     this.#pending = new PendingLimits(maximum);
     this.deadLetterLimits = maximum;
     this.schedules = new ScheduleTable(clock, this.revision, journal);
+    this.lookup = new Lookup(this.#groups, this);
   }
 
   group(service: string): ConsumerGroup {
@@ -126,32 +127,6 @@ export class Broker implements GroupHost {
   /** Returns the event that a deduplication id in use stands for. */
   remembered(type: string, dedupeId: string): RememberedId | undefined {
     return this.#dedupe.get(type)?.known(dedupeId);
-  }
-
-  /** Registers an open connection. */
-  join(connection: object, opened: OpenConnection): void {
-    this.#connections.open(connection, opened);
-    this.revision.increment();
-  }
-
-  leave(connection: object): void {
-    this.#connections.close(connection);
-    this.schedules.close(connection);
-    this.revision.increment();
-  }
-
-  /** Adds a connection with subscriptions of an earlier process. */
-  restoreConnection(service: string, description: string): void {
-    this.#connections.restore(service, description);
-  }
-
-  get processes(): readonly ConnectedProcess[] {
-    return this.#connections.processes;
-  }
-
-  /** Returns the descriptions of the open connections, and of the last ones of services without an open one. */
-  descriptions(): readonly string[] {
-    return this.#connections.descriptions((service) => this.isSubscribed(service));
   }
 
   /** Returns `true` if the service receives events. */
@@ -427,16 +402,25 @@ interface FormerConnection {
 }
 
 /** Open connections, and the last ones with subscriptions of each service. */
-class Connections {
+class Connections implements FleetReader {
   readonly #clock: Clock;
+  readonly #revision: RevisionCounter;
+  readonly #isSubscribed: (service: string) => boolean;
   readonly #open = new Map<object, OpenConnection>();
   readonly #former = new Map<string, readonly FormerConnection[]>();
 
-  constructor(clock: Clock) {
+  /** Descriptions of connections without subscriptions of an earlier process. */
+  readonly #idle: string[] = [];
+
+  /** @param isSubscribed returns `true` if a service receives events: others are retired */
+  constructor(clock: Clock, revision: RevisionCounter, isSubscribed: (service: string) => boolean) {
     this.#clock = clock;
+    this.#revision = revision;
+    this.#isSubscribed = isSubscribed;
   }
 
   open(connection: object, opened: OpenConnection): void {
+    this.#revision.increment();
     this.#open.set(connection, opened);
     const { service, isConsumer } = opened;
     const former = this.#former.get(service);
@@ -450,6 +434,7 @@ class Connections {
 
   close(connection: object): void {
     const closed = this.#open.get(connection);
+    this.#revision.increment();
     this.#open.delete(connection);
     if (closed?.isConsumer !== true) return;
     const endedAt = this.#clock.now();
@@ -466,22 +451,30 @@ class Connections {
     this.#former.set(service, [...(this.#former.get(service) ?? []), former]);
   }
 
-  /** Open connections with their descriptions and states. */
-  get processes(): readonly ConnectedProcess[] {
-    return [...this.#open.values()].map(({ describe }) => describe());
+  /** Adds a connection without subscriptions of an earlier process. */
+  restoreIdle(description: string): void {
+    this.#idle.push(stoppedDescription(description));
   }
 
-  /**
-   * Returns the descriptions of all open connections, and of the last ones of each service without an open one.
-   *
-   * @param isSubscribed returns `true` if a service receives events: others are retired
-   */
-  descriptions(isSubscribed: (service: string) => boolean): readonly string[] {
+  async processes(): Promise<readonly ConnectedProcess[]> {
+    return this.#described();
+  }
+
+  async registered(): Promise<readonly string[]> {
+    return this.descriptions();
+  }
+
+  /** Returns the descriptions of all open connections, and of the last ones of each service without an open one. */
+  descriptions(): readonly string[] {
     const running = new Set([...this.#open.values()].flatMap(({ service, isConsumer }) => (isConsumer ? service : [])));
     const former = [...this.#former].flatMap(([service, connections]) =>
-      running.has(service) || !isSubscribed(service) ? [] : connections.map(({ description }) => description),
+      running.has(service) || !this.#isSubscribed(service) ? [] : connections.map(({ description }) => description),
     );
-    return [...this.processes.map(({ description }) => description), ...former];
+    return [...this.#described().map(({ description }) => description), ...former, ...this.#idle];
+  }
+
+  #described(): readonly ConnectedProcess[] {
+    return [...this.#open.values()].map(({ describe }) => describe());
   }
 }
 

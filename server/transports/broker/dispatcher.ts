@@ -512,6 +512,11 @@ export class TurnBudget {
     return this.#turn();
   }
 
+  /** Counts a call. Returns its result, in the next turn if the caller has to wait for it. */
+  afterCall<T>(result: T): T | Promise<T> {
+    return this.spendCall()?.then(() => result) ?? result;
+  }
+
   #turn(): Promise<void> | undefined {
     if (this.#left > 0) return undefined;
     // Every caller waits for the same turn: were each to wait alone, a thousand loops would take a thousand budgets.

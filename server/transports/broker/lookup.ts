@@ -11,32 +11,59 @@ import {
   toRequestRecords,
 } from '../event-record.js';
 import { keptRecent } from '../limits.js';
-import type { Envelope, RunRecord } from '../transport.js';
+import type { Envelope, EventLookup, Overview, OverviewQuery, RunRecord, ScheduleRecord } from '../transport.js';
+import type { BrokerStatistics } from './broker-statistics.js';
 import type { ConsumerGroup } from './consumer-group.js';
 import { type EndedEvent, type Entry, type EventFilter, matchesFilter, toEndedEvent } from './entry.js';
-import type { DeadLetter, TypeQueue } from './type-queue.js';
+import type { Journal } from './journal.js';
+import type { DeadLetter, DeadLetterLimits, TypeQueue } from './type-queue.js';
 
 type Matches = (event: Pick<Envelope, 'id' | 'requestId'>) => boolean;
 
+/** The part of a broker that its lookups read. */
+export interface LookupHost {
+  readonly clock: Clock;
+  readonly journal: Journal;
+  readonly statistics: BrokerStatistics;
+  readonly connections: { descriptions(): readonly string[] };
+  readonly schedules: { records(): readonly ScheduleRecord[] };
+  readonly deadLetterLimits: DeadLetterLimits;
+}
+
 /** Finds pending and retained events in the queues of all services. Keeps nothing itself: a lookup reads them all. */
-export class Lookup {
+export class Lookup implements EventLookup {
   readonly #groups: ReadonlyMap<string, ConsumerGroup>;
+  readonly #host: LookupHost;
   readonly #clock: Clock;
 
-  constructor(groups: ReadonlyMap<string, ConsumerGroup>, clock: Clock) {
+  constructor(groups: ReadonlyMap<string, ConsumerGroup>, host: LookupHost) {
     this.#groups = groups;
-    this.#clock = clock;
+    this.#host = host;
+    this.#clock = host.clock;
   }
 
-  find(id: string, withBodies: boolean): readonly EventRecord[] {
-    return this.#search({ id }, withBodies);
+  async find(id: string, { bodies = false }: { readonly bodies?: boolean } = {}): Promise<readonly EventRecord[]> {
+    return this.#search({ id }, bodies);
   }
 
-  request(requestId: string): RequestRecords {
+  async request(requestId: string): Promise<RequestRecords> {
     return toRequestRecords(this.#search({ requestId }, false));
   }
 
-  recent(type: string): RecentEvents {
+  async overview({ types, runTypes, runLimit }: OverviewQuery): Promise<Overview> {
+    const { statistics, connections, schedules, deadLetterLimits } = this.#host;
+    return {
+      registered: connections.descriptions(),
+      counts: statistics.counts(types),
+      activity: statistics.activity(types),
+      total: statistics.total(),
+      retainsDeadLetters: deadLetterLimits.maxDeadLetters > 0,
+      runs: runTypes.map((type) => statistics.runs(type, runLimit)),
+      schedules: schedules.records(),
+    };
+  }
+
+  async recent(type: string): Promise<RecentEvents> {
     const records: EventRecord[] = [];
     for (const group of this.#groups.values()) {
       const queue = group.queues.find(type);
@@ -50,8 +77,12 @@ export class Lookup {
     return toRecentEvents(records);
   }
 
+  async erase(requestId: string): Promise<ErasedPayloads> {
+    return this.#host.journal.change(() => this.#erase(requestId));
+  }
+
   /** Removes the payloads of a request from what has ended. */
-  erase(requestId: string): ErasedPayloads {
+  #erase(requestId: string): ErasedPayloads {
     let [deadLetters, runs, pending] = [0, 0, 0];
     for (const queue of this.#queues()) {
       pending += queue.reader.countOf(requestId);

@@ -115,7 +115,7 @@ export function contractStage(setup: () => Promise<ContractHarness>): ContractSt
       return consumption.shift();
     },
     async counts(transport, type) {
-      const [found] = await transport.counts([type]);
+      const [found] = await transport.counts.get([type]);
       if (found === undefined) throw new Error('counts() returned nothing for the type');
       return found.total;
     },

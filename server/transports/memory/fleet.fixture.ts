@@ -134,7 +134,7 @@ export class ModelledFleet {
 
   async counts(types: readonly string[]): Promise<readonly Counts[]> {
     const reader = this.#transport.connect({ service: 'shop', logger: silentLogger });
-    return (await reader.counts(types)).map(({ total }) => total);
+    return (await reader.counts.get(types)).map(({ total }) => total);
   }
 
   get hasRunning(): boolean {

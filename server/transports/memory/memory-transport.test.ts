@@ -42,7 +42,7 @@ it('drains waiting events, and those that become due in time, if no other connec
     await deliveries.shift()?.commit(done);
   }
   expect(await closing).toEqual({ released: 0, overdue: 0 });
-  expect(await transport.metrics('a')).toMatchObject({ received: 3, completed: 2, pending: 1 });
+  expect(await transport.counts.metrics('a')).toMatchObject({ received: 3, completed: 2, pending: 1 });
   await clock.settle();
   expect(clock.pendingTimers).toBe(0);
 });
@@ -128,7 +128,7 @@ it('resolves runEnded for more runs than it retains that end at one time', async
   await clock.settle();
   const { signal } = new AbortController();
   setMaxListeners(0, signal);
-  const ends = sent.map(({ id }) => transport.runEnded('run', id, signal));
+  const ends = sent.map(({ id }) => transport.runs.ended('run', id, signal));
   for (const delivery of deliveries) void delivery.commit({ ...done, result: '1' });
   expect((await Promise.all(ends)).filter((run) => run?.result === '1')).toHaveLength(200);
 });
@@ -142,7 +142,7 @@ it('does not wait at close for a delayed run that was ended from outside', async
     const run = envelope('run', { delayMs: 1_000 });
     await transport.publish([run]);
     const outcome = { status: 'failed', durationMs: 0, error, followUps: [] } as const;
-    expect(await transport.endRun('run', run.id, outcome, new Error('cancelled'))).toBe('ok');
+    expect(await transport.runs.end('run', run.id, outcome, new Error('cancelled'))).toBe('ok');
   }
   expect(await transport.close({ drainMs: 60_000 })).toEqual({ released: 0, overdue: 0 });
   expect(clock.monotonic()).toBe(0);
@@ -196,9 +196,9 @@ it.each<[string, (manager: TransportManager, run: Delivery) => (n: number) => Pr
       () =>
         kv.get('k'),
   ],
-  ['cancellations', (manager) => () => manager.cancel('unknown', () => failed('no'))],
-  ['replays', (manager) => () => manager.replay('unknown')],
-  ['ends of runs', (manager) => () => manager.endRun('run', 'unknown', done, new Error('cancelled'))],
+  ['cancellations', (manager) => () => manager.runs.cancel('unknown', () => failed('no'))],
+  ['replays', (manager) => () => manager.deadLetters.replay('unknown')],
+  ['ends of runs', (manager) => () => manager.runs.end('run', 'unknown', done, new Error('cancelled'))],
 ])('lets timers fire during a loop of awaited %s', async (_, callOf) => {
   const transport = memoryTransport().connect({ service: 'shop', logger: silentLogger });
   const run = new Promise<Delivery>((resolve) => {
@@ -224,10 +224,15 @@ it('ends tens of thousands of waiting and delayed runs from outside in linear ti
   const sent = Array.from({ length: 40_000 }, (_, i) => envelope('run', { delayMs: i % 2 === 0 ? 0 : 60_000 }));
   await transport.publish(sent);
   const before = process.cpuUsage();
-  for (const { id } of sent) await transport.endRun('run', id, { ...done }, new Error('cancelled'));
+  for (const { id } of sent) await transport.runs.end('run', id, { ...done }, new Error('cancelled'));
   // Quadratic removal takes about a minute.
   expect(cpuMsSince(before)).toBeLessThan(20_000);
-  expect(await transport.metrics('run')).toMatchObject({ received: 40_000, completed: 40_000, pending: 0, delayed: 0 });
+  expect(await transport.counts.metrics('run')).toMatchObject({
+    received: 40_000,
+    completed: 40_000,
+    pending: 0,
+    delayed: 0,
+  });
   await transport.close({ drainMs: 0 });
 });
 
@@ -243,7 +248,7 @@ it('starts with 20,000 types, each with its own limits, and changes them', async
   await one.publish(types.map((type) => envelope(type)));
   await two.close({ drainMs: 1_000 });
   await one.close({ drainMs: 10_000 });
-  const counts = await one.counts(types);
+  const counts = await one.counts.get(types);
   expect(counts.filter(({ total }) => total.completed === 1)).toHaveLength(types.length);
 });
 

@@ -54,7 +54,7 @@ export function memoryTransport(options: MemoryTransportOptions = {}): Transport
   const kv = new CheckedKeyValueStore(new MemoryKeyValueStore(clock));
   return {
     connect: ({ service }) => {
-      const manager = new BrokerManager('memory', broker, kv, broker.group(service));
+      const manager = new BrokerManager('memory', service, broker, kv);
       return codec === undefined ? manager : new CodedTransport(manager, codec);
     },
   };
@@ -80,19 +80,19 @@ class MemoryKeyValueStore implements KeyValueStore {
   }
 
   async get(key: string): Promise<string | undefined> {
-    return this.#spend(this.#string(key));
+    return this.#turns.afterCall(this.#string(key));
   }
 
   async set(key: string, value: string, options: { ttlMs?: number; ifAbsent?: boolean } = {}): Promise<boolean> {
-    if (options.ifAbsent === true && this.#live(key) !== undefined) return this.#spend(false);
+    if (options.ifAbsent === true && this.#live(key) !== undefined) return this.#turns.afterCall(false);
     this.#write(key, value, options.ttlMs);
-    return this.#spend(true);
+    return this.#turns.afterCall(true);
   }
 
   async delete(key: string): Promise<boolean> {
     const existed = this.#live(key) !== undefined;
     this.#entries.delete(key);
-    return this.#spend(existed);
+    return this.#turns.afterCall(existed);
   }
 
   async increment(key: string, by = 1, ttlMs?: number): Promise<number> {
@@ -100,7 +100,7 @@ class MemoryKeyValueStore implements KeyValueStore {
     const number = Number(current);
     if (!Number.isSafeInteger(number) || String(number) !== current) throw new KeyTypeError(key, 'a whole number');
     this.#write(key, String(number + by), ttlMs);
-    return this.#spend(number + by);
+    return this.#turns.afterCall(number + by);
   }
 
   async append(
@@ -116,16 +116,12 @@ class MemoryKeyValueStore implements KeyValueStore {
     this.#write(key, list, ttlMs);
     for (const value of values) list.push(value);
     list.splice(0, list.length - length);
-    return this.#spend(length);
+    return this.#turns.afterCall(length);
   }
 
   async range(key: string, from: number, to: number): Promise<string[]> {
     const list = this.#list(key) ?? [];
-    return this.#spend(list.slice(from, Math.max(0, (to < 0 ? list.length + to : to) + 1)));
-  }
-
-  #spend<T>(result: T): T | Promise<T> {
-    return this.#turns.spendCall()?.then(() => result) ?? result;
+    return this.#turns.afterCall(list.slice(from, Math.max(0, (to < 0 ? list.length + to : to) + 1)));
   }
 
   #live(key: string): Entry | undefined {

@@ -10,7 +10,7 @@ import { started } from './started-transport.fixture.js';
 const done = { status: 'completed', durationMs: 1, followUps: [] } as const;
 
 async function received(transport: TransportManager, type: string): Promise<number> {
-  return (await transport.metrics(type)).received;
+  return (await transport.counts.metrics(type)).received;
 }
 
 it('accepts all envelopes of a call or none if they exceed maxPending', async () => {

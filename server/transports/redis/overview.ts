@@ -6,6 +6,7 @@ import { Script } from './connection/script.js';
 import { readSchedules, scheduleRecords } from './events/redis-schedules.js';
 import { descriptions, type Fleet } from './membership/fleet.js';
 import { typeList } from './names.js';
+import type { RedisSettings } from './redis-options.js';
 import { readRuns, runs } from './runs/stored-runs.js';
 import { activity, readActivity, readTotal } from './statistics/activity.js';
 import { countRecords } from './statistics/count-records.js';
@@ -32,15 +33,17 @@ return { registered, typeCounts, readRuns(), readTotal(sums), readActivity(types
 export class OverviewReads {
   readonly #commands: CommandClient;
   readonly #fleet: Fleet;
+  readonly #retainsDeadLetters: boolean;
   readonly #activities = new RecentActivities();
 
-  constructor(commands: CommandClient, fleet: Fleet) {
+  constructor(commands: CommandClient, fleet: Fleet, { maxDeadLetters }: Pick<RedisSettings, 'maxDeadLetters'>) {
     this.#commands = commands;
     this.#fleet = fleet;
+    this.#retainsDeadLetters = maxDeadLetters > 0;
   }
 
   /** Returns all that an overview needs, in one round trip. */
-  async read({ types, runTypes, runLimit }: OverviewQuery): Promise<Omit<Overview, 'retainsDeadLetters'>> {
+  async read({ types, runTypes, runLimit }: OverviewQuery): Promise<Overview> {
     const query = this.#fleet.query();
     const args = [...query.args, typeList(types), runLimit, typeList(runTypes)];
     const [registered, typeCounts, latestRuns, totalReply, activityReply, schedules] = readArray(
@@ -53,6 +56,7 @@ export class OverviewReads {
       counts: readCounts(typeCounts),
       activity: readActivity(now, activityReply, this.#activities),
       total,
+      retainsDeadLetters: this.#retainsDeadLetters,
       runs: readRuns(latestRuns, runLimit),
       schedules: readSchedules(schedules),
     };

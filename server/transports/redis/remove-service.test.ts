@@ -77,7 +77,7 @@ describe('retiring a service', () => {
     expect(await transport().retire('mail')).toEqual({ events: 0, deadLetters: 0 });
     await shop.transport.publish([envelope('a'), envelope('b')]);
     expect((await next(shop)).envelope.type).toBe('a');
-    const [a, b, run] = await shop.transport.counts(['a', 'b', flow.type]);
+    const [a, b, run] = await shop.transport.counts.get(['a', 'b', flow.type]);
     expect(a?.services).toMatchObject([{ service: 'shop', counts: { received: 1 } }]);
     const countsOf = (name: string) => b?.services.find(({ service }) => service === name)?.counts;
     expect(countsOf('mail')).toMatchObject({ received: 1, failed: 1 });
@@ -146,7 +146,9 @@ describe('retiring a service', () => {
     expect(await transport().retire('mail', { discard: true })).toEqual({ events: before, deadLetters: 1 });
     expect(await pending()).toBe(0);
     expect(await counts(shop.transport, 'a')).toMatchObject({ received: 1_501, active: 0 });
-    expect(await shop.transport.failures('parked')).toMatchObject([...Array(20)].map(() => ({ name: 'RetiredError' })));
+    expect(await shop.transport.counts.failures('parked')).toMatchObject(
+      [...Array(20)].map(() => ({ name: 'RetiredError' })),
+    );
     expect(await running.commit(completed())).toBe('already');
     for (const left of [
       'queue*',
@@ -189,7 +191,7 @@ describe('retiring a service', () => {
     const manager = connect('mail');
     const sent = envelope(flow.type);
     await manager.publish([sent]);
-    const ended = manager.runEnded(flow.type, sent.id, new AbortController().signal);
+    const ended = manager.runs.ended(flow.type, sent.id, new AbortController().signal);
     expect(await transport().retire('mail', { discard: true })).toEqual({ events: 1, deadLetters: 0 });
     expect(await ended).toMatchObject({ status: 'failed', error: { code: 'ERR_RETIRED' } });
     await manager.close({ drainMs: 0 });
@@ -235,7 +237,7 @@ describe('retiring a service', () => {
     await expireProcesses();
     await transport().retire('mail');
     vi.advanceTimersByTime(5_000);
-    await until(async () => (await mail.transport.registered()).length === 1);
+    await until(async () => (await mail.transport.fleet.registered()).length === 1);
     await until(async () => (await admin.exists(`{${prefix()}}:routes:a`)) === 1);
     await mail.transport.publish([envelope('a')]);
     expect((await next(mail)).envelope.type).toBe('a');
@@ -269,8 +271,8 @@ it('keeps a dead letter of a retired type, and rejects its replay with the reaso
   await mail.transport.publish([sent]);
   await (await next(mail)).commit(failed('no'));
   await unsubscribe('mail', 'a');
-  await expect(mail.transport.replay(sent.id)).rejects.toThrow('service "mail" does not subscribe to "a"');
-  expect(await mail.transport.deadLetters('a', 9)).toHaveLength(1);
+  await expect(mail.transport.deadLetters.replay(sent.id)).rejects.toThrow('service "mail" does not subscribe to "a"');
+  expect(await mail.transport.deadLetters.list('a', 9)).toHaveLength(1);
   const again = await consume(['a'], { service: 'mail' });
-  expect(await again.transport.replay(sent.id)).toBe(true);
+  expect(await again.transport.deadLetters.replay(sent.id)).toBe(true);
 });

@@ -89,9 +89,10 @@ it.each([
   const hub = create();
   await hub.start();
   let reads = 1;
-  const overview = hub.transport.overview.bind(hub.transport);
+  const { lookup } = hub.transport;
+  const overview = lookup.overview.bind(lookup);
   // Each read of Redis returns another description, as if a stranger wrote them.
-  vi.spyOn(hub.transport, 'overview').mockImplementation(async (query) => {
+  vi.spyOn(lookup, 'overview').mockImplementation(async (query) => {
     const found = await overview(query);
     return { ...found, registered: [...found.registered, `${text} `.padEnd(text.length + reads++)] };
   });
@@ -103,8 +104,9 @@ it('a description that names new types at every read ends the introspection afte
   const { create } = setUp();
   const hub = create();
   await hub.start();
-  const overview = hub.transport.overview.bind(hub.transport);
-  const read = vi.spyOn(hub.transport, 'overview').mockImplementation(async (query) => {
+  const { lookup } = hub.transport;
+  const overview = lookup.overview.bind(lookup);
+  const read = vi.spyOn(lookup, 'overview').mockImplementation(async (query) => {
     const found = await overview(query);
     const stranger = { service: 'x', events: [{ type: randomUUID(), kind: 'handler' }] };
     return { ...found, registered: [...found.registered, JSON.stringify(stranger)] };

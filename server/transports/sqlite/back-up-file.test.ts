@@ -26,7 +26,7 @@ it('copies a file while its owner continues; the copy has the state of one time 
   const process = await startProcess({ file, clock, synchronous: 'normal' }, subscriptions);
   const { transport, deliveries } = process;
   const body = JSON.stringify('x'.repeat(10_000));
-  const count = async (): Promise<number> => (await transport.metrics('a')).received;
+  const count = async (): Promise<number> => (await transport.counts.metrics('a')).received;
   await transport.publish(Array.from({ length: 500 }, () => envelope('a', { body })));
   await clock.settle();
   const copy = join(dirname(file), 'copy.db');
@@ -53,7 +53,7 @@ it('copies a file while its owner continues; the copy has the state of one time 
   renameSync(copy, file);
   const restored = await startProcess({ file, clock }, subscriptions);
   await clock.settle();
-  const { received, completed: ended, pending } = await restored.transport.metrics('a');
+  const { received, completed: ended, pending } = await restored.transport.counts.metrics('a');
   expect(received).toBeGreaterThanOrEqual(before);
   expect(received).toBeLessThanOrEqual(after);
   expect(received).toBe(ended + pending);

@@ -1,10 +1,17 @@
 import { type ErrorInfo, errorInfo } from '../../errors.js';
 import type { Broker } from '../broker/broker.js';
-import type { BrokerManager } from '../broker/broker-manager.js';
 import { errorOf, TransportUnavailableError } from '../errors.js';
-import type { KeyValueStore } from '../key-values.js';
+import { callPart, findCall, type PartCall } from '../parts.js';
 import type { Retirement, RetireOptions } from '../services.js';
-import type { CommitResult, Envelope, FailedOutcome, Logger, Outcome, TransportManager } from '../transport.js';
+import type {
+  CommitResult,
+  Envelope,
+  FailedOutcome,
+  Logger,
+  Outcome,
+  Receipt,
+  TransportManager,
+} from '../transport.js';
 import type { Commits } from './database/committer.js';
 import type { Database, Statement } from './database/driver.js';
 import { retireService } from './retire-service.js';
@@ -116,101 +123,66 @@ export class CallServer {
 /** State that calls of one service read and change. */
 export interface CallTarget {
   readonly broker: Broker;
-  readonly manager: BrokerManager;
-  readonly kv: KeyValueStore;
-  /** Returns the descriptions of the hubs on the file. */
-  readonly descriptions: () => readonly string[];
+  readonly manager: TransportManager;
 }
 
-/** Operations that another process can call. */
-interface CallMethods
-  extends Pick<
-    TransportManager,
-    | 'publish'
-    | 'counts'
-    | 'metrics'
-    | 'range'
-    | 'durations'
-    | 'failures'
-    | 'recent'
-    | 'find'
-    | 'request'
-    | 'deadLetters'
-    | 'overview'
-    | 'waiting'
-    | 'run'
-    | 'runSince'
-    | 'schedules'
-    | 'registered'
-    | 'processes'
-    | 'revision'
-    | 'replay'
-    | 'erase'
-  > {
-  keyValue: KeyValueStore['get'];
-  keyRange: KeyValueStore['range'];
+/**
+ * Operations beside the parts of a transport. Other processes end runs and events by errors and outcomes, which can be
+ * sent, in place of functions.
+ */
+interface Operations {
+  publish(envelopes: readonly Envelope[]): Promise<readonly Receipt[]>;
   /** Returns an event that `cancel` would end. */
-  cancellable(id: string): Promise<Envelope | undefined>;
+  findCancellable(id: string): Promise<Envelope | undefined>;
   cancel(id: string, outcome: FailedOutcome): Promise<boolean>;
   endRun(type: string, id: string, outcome: Outcome, reason: ErrorInfo): Promise<CommitResult>;
   retire(options: RetireOptions): Promise<Retirement>;
 }
 
-export type MethodName = keyof CallMethods;
+export type OperationName = keyof Operations;
 
 /** Arguments of an operation. */
-export type MethodArguments<N extends MethodName> = Parameters<CallMethods[N]>;
+export type OperationArguments<N extends OperationName> = Parameters<Operations[N]>;
 
 /** Result of an operation. */
-export type MethodResult<N extends MethodName> = Awaited<ReturnType<CallMethods[N]>>;
+export type OperationResult<N extends OperationName> = Awaited<ReturnType<Operations[N]>>;
 
-const methods: {
-  readonly [N in MethodName]: (target: CallTarget, ...args: MethodArguments<N>) => Promise<MethodResult<N>>;
+const operations: {
+  readonly [N in OperationName]: (target: CallTarget, ...args: OperationArguments<N>) => Promise<OperationResult<N>>;
 } = {
   publish: async ({ manager }, envelopes) => manager.publish(envelopes),
-  counts: ({ manager }, types) => manager.counts(types),
-  metrics: ({ manager }, type) => manager.metrics(type),
-  range: ({ manager }, types, from, to) => manager.range(types, from, to),
-  durations: ({ manager }, types) => manager.durations(types),
-  failures: ({ manager }, type) => manager.failures(type),
-  recent: ({ manager }, type) => manager.recent(type),
-  find: ({ manager }, id, options) => manager.find(id, options),
-  request: ({ manager }, requestId) => manager.request(requestId),
-  deadLetters: ({ manager }, type, limit, filter) => manager.deadLetters(type, limit, filter),
-  overview: async ({ manager, descriptions }, query) => ({
-    ...(await manager.overview(query)),
-    registered: descriptions(),
-  }),
-  waiting: ({ manager }, types, limit) => manager.waiting(types, limit),
-  run: ({ manager }, type, id) => manager.run(type, id),
-  runSince: ({ manager }, type, id, from) => manager.runSince(type, id, from),
-  schedules: ({ manager }) => manager.schedules(),
-  registered: async ({ descriptions }) => descriptions(),
-  processes: ({ manager }) => manager.processes(),
-  revision: ({ manager }, type) => manager.revision(type),
-  keyValue: ({ kv }, key) => kv.get(key),
-  keyRange: ({ kv }, key, from, to) => kv.range(key, from, to),
-  cancellable: async ({ broker, manager }, id) => broker.group(manager.service).findCancellable(id)?.envelope,
-  cancel: ({ manager }, id, outcome) => manager.cancel(id, () => outcome),
-  endRun: ({ manager }, type, id, outcome, reason) => manager.endRun(type, id, outcome, errorOf(reason)),
-  replay: ({ manager }, id) => manager.replay(id),
-  erase: ({ manager }, requestId) => manager.erase(requestId),
+  findCancellable: async ({ broker, manager }, id) => broker.group(manager.service).findCancellable(id)?.envelope,
+  cancel: ({ manager }, id, outcome) => manager.runs.cancel(id, () => outcome),
+  endRun: ({ manager }, type, id, outcome, reason) => manager.runs.end(type, id, outcome, errorOf(reason)),
   retire: ({ broker, manager }, options) => retireService(broker, manager.service, options),
 };
 
-const changes: ReadonlySet<string> = new Set<MethodName>(['publish', 'cancel', 'endRun', 'replay', 'erase', 'retire']);
-
-/** The operation changes the state, so that it must not be repeated. */
-export function isChange(method: string): boolean {
-  return changes.has(method);
+/** Name of a call in the file: of an operation, or of a part and its method. */
+export function methodOf({ part, method }: PartCall): string {
+  return `${part}.${method}`;
 }
 
-/** Executes an operation. */
-export function executeCall(target: CallTarget, method: string, args: readonly unknown[]): Promise<unknown> {
-  if (!Object.hasOwn(methods, method)) throw new TypeError('the operation does not exist');
-  // The schema version of the file states that this package wrote the call, with the arguments of the operation.
-  const operation = methods[method as MethodName] as (target: CallTarget, ...args: never[]) => Promise<unknown>;
-  return operation(target, ...(args as never[]));
+function partCallOf(method: string): PartCall | undefined {
+  const [part = '', name = ''] = method.split('.');
+  return findCall(part, name);
+}
+
+/** The call changes the state, so that it must not be repeated. */
+export function isChange(method: string): boolean {
+  if (Object.hasOwn(operations, method)) return method !== 'findCancellable';
+  return partCallOf(method)?.effect === 'change';
+}
+
+/** Executes a call. */
+export async function executeCall(target: CallTarget, method: string, args: readonly unknown[]): Promise<unknown> {
+  if (Object.hasOwn(operations, method)) {
+    // The schema version of the file states that this package wrote the call, with the arguments of the operation.
+    const operation = operations[method as OperationName] as (target: CallTarget, ...args: never[]) => Promise<unknown>;
+    return operation(target, ...(args as never[]));
+  }
+  const call = partCallOf(method);
+  if (call === undefined || call.effect === 'local') throw new TypeError('the operation does not exist');
+  return callPart(target.manager, call, args);
 }
 
 /** Answer to a call as the file has it. */

@@ -58,12 +58,12 @@ it('has payloads, results, checkpoints, waits, key-values and answers to observe
   onTestFinished(async () => {
     await observer.close({ drainMs: 0 });
   });
-  expect(await observer.deadLetters('a', 9)).toMatchObject([{ envelope: { id: dead.id, body } }]);
-  expect((await observer.run('run', run.id))?.checkpoints.get('step')).toContain(secret);
+  expect(await observer.deadLetters.list('a', 9)).toMatchObject([{ envelope: { id: dead.id, body } }]);
+  expect((await observer.runs.get('run', run.id))?.checkpoints.get('step')).toContain(secret);
   expect(await observer.kv.range('list', 0, 0)).toEqual([secret]);
   expectEncoded();
   await transport.close({ drainMs: 0 });
-  expect(await observer.find(dead.id, { bodies: true })).toMatchObject([{ body }]);
+  expect(await observer.lookup.find(dead.id, { bodies: true })).toMatchObject([{ body }]);
   expectEncoded();
 
   const next = await startProcess({ file, codec, clock }, subscriptions);

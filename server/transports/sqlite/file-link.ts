@@ -3,6 +3,7 @@ import { quote } from '../../errors.js';
 import { BrokerManager } from '../broker/broker-manager.js';
 import type { Clock } from '../clock.js';
 import { TransportUnavailableError } from '../errors.js';
+import type { PartCall } from '../parts.js';
 import { periodKinds, periodOf } from '../statistics/periods.js';
 import type { Logger } from '../transport.js';
 import {
@@ -12,9 +13,10 @@ import {
   encodeCall,
   executeCall,
   isChange,
-  type MethodArguments,
-  type MethodName,
-  type MethodResult,
+  methodOf,
+  type OperationArguments,
+  type OperationName,
+  type OperationResult,
 } from './calls.js';
 import type { Commits } from './database/committer.js';
 import type { Database } from './database/driver.js';
@@ -64,11 +66,15 @@ export class FileLink {
    * @throws {TransportUnavailableError} if the owner does not answer in time
    * @throws {FileAccessError | CorruptFileError | NewerFileError | OlderFileError} if the file cannot be used
    */
-  async call<N extends MethodName>(method: N, ...args: MethodArguments<N>): Promise<MethodResult<N>> {
-    // As JSON it would be `null`.
-    const given = args.slice(0, args.findLastIndex((arg) => arg !== undefined) + 1);
+  async call<N extends OperationName>(operation: N, ...args: OperationArguments<N>): Promise<OperationResult<N>> {
     // The answer is the result of the operation: see `executeCall`.
-    return (await this.#call(method, given)) as MethodResult<N>;
+    return (await this.#call(operation, args)) as OperationResult<N>;
+  }
+
+  /** Calls a method of a part of the transport. @throws as {@link call} */
+  callPart(call: PartCall, args: readonly unknown[]): Promise<unknown> {
+    // As JSON it would be `null`.
+    return this.#call(methodOf(call), args.slice(0, args.findLastIndex((arg) => arg !== undefined) + 1));
   }
 
   /** Opens the file. @throws as {@link call} */
@@ -83,7 +89,7 @@ export class FileLink {
     await this.#snapshot.close();
   }
 
-  async #call(method: MethodName, args: readonly unknown[]): Promise<unknown> {
+  async #call(method: string, args: readonly unknown[]): Promise<unknown> {
     for (;;) {
       const connection = await this.#connect();
       if (connection.observed.isOwned()) {
@@ -146,9 +152,8 @@ export class FileLink {
     const settings = { ...noLimits, file, clock, synchronous: 'full', codec: undefined } as const;
     const store = await openStore(settings, this.#logger);
     try {
-      const { broker, kv } = store;
-      const manager = store.connect(this.#service);
-      return await executeCall({ broker, kv, manager, descriptions: () => [] }, method, args);
+      const target = { broker: store.broker, manager: store.connect(this.#service) };
+      return await executeCall(target, method, args);
     } finally {
       await store.close();
     }
@@ -291,9 +296,8 @@ class FileSnapshot {
       const minute = this.#minute();
       const settings = { ...noLimits, clock: this.#clock };
       const { broker, kv } = loadStore(this.#file, database, frozenOf(this.#file), settings);
-      const hubs = new HubRows(database, broker);
-      const manager = new BrokerManager('sqlite', broker, kv, broker.group(this.#service));
-      const target = { broker, kv, manager, descriptions: () => hubs.stopped() };
+      new HubRows(database, broker).restoreAll(broker.connections);
+      const target = { broker, manager: new BrokerManager('sqlite', this.#service, broker, kv) };
       this.#loaded = { observed, target, version, minute };
       return this.#loaded;
     } catch (error) {

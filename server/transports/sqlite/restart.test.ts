@@ -91,8 +91,8 @@ it('resumes a run with its checkpoints, and resolves its waits by time, event an
   await third.deliveries[0]?.commit(suspended(3));
 
   const fourth = await restart();
-  expect((await fourth.transport.counts(['run']))[0]?.total.approvals).toBe(1);
-  expect(await fourth.transport.waiting(['run'], 9)).toMatchObject([[{ id: run.id, waits: [{ key: 'event' }] }]]);
+  expect((await fourth.transport.counts.get(['run']))[0]?.total.approvals).toBe(1);
+  expect(await fourth.transport.runs.waiting(['run'], 9)).toMatchObject([[{ id: run.id, waits: [{ key: 'event' }] }]]);
   await fourth.transport.publish([envelope('news', { key: 'k', body: '"hot"' })]);
   await clock.settle();
   expect(JSON.parse(fourth.deliveries[0]?.checkpoints.get('event') ?? '')).toMatchObject({
@@ -102,7 +102,7 @@ it('resumes a run with its checkpoints, and resolves its waits by time, event an
   await fourth.deliveries[0]?.commit({ ...completed(), result: '"done"' });
 
   const fifth = await restart();
-  expect(await fifth.transport.run('run', run.id)).toMatchObject({ status: 'completed', result: '"done"' });
+  expect(await fifth.transport.runs.get('run', run.id)).toMatchObject({ status: 'completed', result: '"done"' });
   expect(fifth.deliveries).toEqual([]);
 });
 
@@ -124,7 +124,7 @@ it('keeps what is recorded for spilled events that were accepted before their ty
   expect(ids(after)).toEqual(sent.map(({ id }) => id));
   for (const { envelope: each, checkpoints } of after.deliveries) {
     expect(checkpoints).toEqual(new Map([['step', each.body]]));
-    expect(await after.transport.run('a', each.id)).toMatchObject({ status: 'active', checkpoints });
+    expect(await after.transport.runs.get('a', each.id)).toMatchObject({ status: 'active', checkpoints });
   }
 });
 
@@ -174,7 +174,7 @@ it('keeps events for a service that has not started since', async () => {
   const next = await restart();
   const [run] = next.deliveries;
   expect(run?.envelope).toMatchObject({ type: 'run', causeId: sent.id });
-  expect(await next.transport.run('run', run?.envelope.id ?? '')).toMatchObject({ status: 'active' });
+  expect(await next.transport.runs.get('run', run?.envelope.id ?? '')).toMatchObject({ status: 'active' });
 });
 
 it('replays a dead letter that an earlier process left, with its checkpoints', async () => {
@@ -186,12 +186,12 @@ it('replays a dead letter that an earlier process left, with its checkpoints', a
   await first.deliveries[0]?.checkpoint('step', '1');
   await first.deliveries[0]?.commit(failed('no'));
   const second = await restart();
-  expect(await second.transport.replay(run.id)).toBe(true);
+  expect(await second.transport.deadLetters.replay(run.id)).toBe(true);
   const third = await restart();
   expect(third.deliveries[0]?.envelope).toMatchObject({ id: run.id, replays: 1 });
   expect(third.deliveries[0]?.checkpoints).toEqual(new Map([['step', '1']]));
   await third.deliveries[0]?.commit(completed());
   const fourth = await restart();
   expect(fourth.deliveries).toEqual([]);
-  expect(await fourth.transport.replay(run.id)).toBe(false);
+  expect(await fourth.transport.deadLetters.replay(run.id)).toBe(false);
 });

@@ -16,7 +16,7 @@ function connect(file: string): TransportManager {
 async function failureOf(file: string): Promise<unknown> {
   const transport = connect(file);
   try {
-    await transport.counts([]);
+    await transport.counts.get([]);
     await transport.close({ drainMs: 0 });
     return 'opened';
   } catch (error) {
@@ -113,11 +113,11 @@ it('refuses a folder that does not exist or cannot be written', async () => {
 it('opens a file again after a failure', async () => {
   const file = newFile();
   const owner = connect(file);
-  await owner.counts([]);
+  await owner.counts.get([]);
   const second = connect(file);
-  await expect(second.counts([])).rejects.toMatchObject({ code: 'ERR_FILE_IN_USE' });
+  await expect(second.counts.get([])).rejects.toMatchObject({ code: 'ERR_FILE_IN_USE' });
   await owner.close({ drainMs: 0 });
-  expect(await second.counts([])).toEqual([]);
+  expect(await second.counts.get([])).toEqual([]);
   await second.close({ drainMs: 0 });
 });
 

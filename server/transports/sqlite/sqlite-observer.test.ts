@@ -54,7 +54,7 @@ async function startShop(file: string, clock?: Clock) {
   await hub.emit('order', {}, { requestId: 'first' });
   const { id: delayed } = await hub.emit('later', { n: 1 }, { delayMs: 600_000 });
   const { runId: sleeping } = await hub.startWorkflow('rest', {});
-  await until(async () => expect((await hub.transport.run(run, sleeping))?.status).toBe('suspended'));
+  await until(async () => expect((await hub.transport.runs.get(run, sleeping))?.status).toBe('suspended'));
   await until(async () => expect(await hub.metrics('mail.failed')).toMatchObject({ completed: 1 }));
   await hub.transport.kv.set('k', 'v');
   await hub.transport.kv.append('list', ['a', 'b']);
@@ -74,25 +74,25 @@ async function observe(file: string, clock: Clock = systemClock): Promise<Hub> {
 
 /** Returns everything that a connection reads, except the descriptions of hubs, */
 async function readAll(manager: TransportManager, ids: readonly string[]): Promise<object> {
-  const { registered: _, ...overview } = await manager.overview({ types, runTypes: [run], runLimit: 5 });
+  const { registered: _, ...overview } = await manager.lookup.overview({ types, runTypes: [run], runLimit: 5 });
   return {
     overview,
-    counts: await manager.counts(types),
+    counts: await manager.counts.get(types),
     perType: await Promise.all(
       types.map(async (type) => [
-        await manager.metrics(type),
-        await manager.failures(type),
-        await manager.recent(type),
-        await manager.deadLetters(type, 10),
+        await manager.counts.metrics(type),
+        await manager.counts.failures(type),
+        await manager.lookup.recent(type),
+        await manager.deadLetters.list(type, 10),
       ]),
     ),
-    found: await Promise.all(ids.map((id) => manager.find(id, { bodies: true }))),
-    runs: await Promise.all(ids.map((id) => manager.run(run, id))),
-    waiting: await manager.waiting([run], 5),
-    since: await manager.runSince(run, ids[0] ?? '', 0),
-    request: await manager.request('first'),
-    schedules: await manager.schedules(),
-    range: (await manager.range(types, 0, manager.clock.now())).counts,
+    found: await Promise.all(ids.map((id) => manager.lookup.find(id, { bodies: true }))),
+    runs: await Promise.all(ids.map((id) => manager.runs.get(run, id))),
+    waiting: await manager.runs.waiting([run], 5),
+    since: await manager.runs.getSince(run, ids[0] ?? '', 0),
+    request: await manager.lookup.request('first'),
+    schedules: await manager.schedules.list(),
+    range: (await manager.counts.range(types, 0, manager.clock.now())).counts,
     kv: [await manager.kv.get('k'), await manager.kv.range('list', 0, -1)],
   };
 }
@@ -106,10 +106,10 @@ it('reads what the owner of the file reads, and the same after its end', async (
   const ids = [sleeping, delayed, dead, 'unknown'];
   const own = await readAll(hub.transport, ids);
   expect(await readAll(observer.transport, ids)).toEqual(own);
-  expect(await observer.transport.registered()).toEqual(await hub.transport.registered());
-  expect(await observer.transport.processes()).toEqual(await hub.transport.processes());
-  expect(await observer.transport.revision()).toBe(await hub.transport.revision());
-  expect(await observer.transport.revision('mail')).toBe(await hub.transport.revision('mail'));
+  expect(await observer.transport.fleet.registered()).toEqual(await hub.transport.fleet.registered());
+  expect(await observer.transport.fleet.processes()).toEqual(await hub.transport.fleet.processes());
+  expect(await observer.transport.counts.revision()).toBe(await hub.transport.counts.revision());
+  expect(await observer.transport.counts.revision('mail')).toBe(await hub.transport.counts.revision('mail'));
   const before = await observer.introspect();
   await hub.stop({ drainMs: 0 });
   expect(await readAll(observer.transport, ids)).toEqual(own);
@@ -130,7 +130,7 @@ it('has one revision until a file without an owner changes, or a minute ends', a
   await hub.stop({ drainMs: 0 });
   const observer = await observe(file, clock);
   const revisions = async (): Promise<readonly string[]> =>
-    Promise.all([observer.transport.revision(), observer.transport.revision('mail')]);
+    Promise.all([observer.transport.counts.revision(), observer.transport.counts.revision('mail')]);
   const first = await revisions();
   await observer.introspect();
   expect(await revisions()).toEqual(first);
@@ -228,10 +228,10 @@ it.each([
   expect(await observer.retire('shop', { only, discard: true })).toEqual({ events: 2, deadLetters: 0 });
   await expect(observer.retire('shop', { only })).rejects.toMatchObject({ code: 'ERR_NOT_SUBSCRIBED' });
   const reader = await observe(file);
-  const [later, rest] = await reader.transport.counts(['later', run]);
+  const [later, rest] = await reader.transport.counts.get(['later', run]);
   expect(later?.total).toMatchObject({ received: 1, failed: 1, pending: 0, delayed: 0 });
   expect(rest?.total).toMatchObject({ received: 1, failed: 1, pending: 0, suspended: 0 });
-  expect(await reader.transport.failures('later')).toMatchObject([{ name: 'RetiredError' }]);
+  expect(await reader.transport.counts.failures('later')).toMatchObject([{ name: 'RetiredError' }]);
   expect(await reader.find(former.sleeping)).toMatchObject([{ status: 'failed', error: { name: 'RetiredError' } }]);
   if (!isOwned) await expect(transport.retire('shop')).rejects.toMatchObject({ pending: 0, deadLetters: 1 });
 });
@@ -241,16 +241,16 @@ it('waits for a run, and watches it', async () => {
   const { hub, sleeping } = await startShop(file);
   const { transport } = await observe(file);
   let changes = 0;
-  const stop = await transport.watchRun(run, sleeping, () => {
+  const stop = await transport.runs.watch(run, sleeping, () => {
     changes += 1;
   });
-  const ended = transport.runEnded(run, sleeping, new AbortController().signal);
-  await expect(transport.runEnded(run, sleeping, AbortSignal.abort(new Error('enough')))).rejects.toThrow('enough');
+  const ended = transport.runs.ended(run, sleeping, new AbortController().signal);
+  await expect(transport.runs.ended(run, sleeping, AbortSignal.abort(new Error('enough')))).rejects.toThrow('enough');
   await hub.cancel(sleeping);
   expect(await ended).toMatchObject({ status: 'failed' });
   await until(() => expect(changes).toBeGreaterThan(0));
   stop();
-  expect(await transport.runEnded(run, 'unknown', new AbortController().signal)).toBeUndefined();
+  expect(await transport.runs.ended(run, 'unknown', new AbortController().signal)).toBeUndefined();
 });
 
 it('waits while another process writes for longer than SQLite does', async () => {
@@ -277,7 +277,7 @@ it('rejects with a typed error if another process writes for longer than the tim
   const { transport } = createHub({ observer: true, transport: sqliteObserver({ file, timeoutMs: 50 }) });
   const beside = await openBeside(file);
   beside.exec('BEGIN IMMEDIATE');
-  await expect(transport.metrics('later')).rejects.toMatchObject({
+  await expect(transport.counts.metrics('later')).rejects.toMatchObject({
     code: 'ERR_TRANSPORT_UNAVAILABLE',
     message: expect.stringContaining('nothing was changed'),
   });

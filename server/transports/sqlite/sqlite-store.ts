@@ -4,7 +4,7 @@ import { Broker } from '../broker/broker.js';
 import { BrokerManager } from '../broker/broker-manager.js';
 import type { Clock } from '../clock.js';
 import { CheckedKeyValueStore, type KeyValueStore } from '../key-values.js';
-import { describedService, stoppedDescription } from '../services.js';
+import { describedService } from '../services.js';
 import type { Logger } from '../transport.js';
 import { CallServer, type CallTarget } from './calls.js';
 import { type Commits, Committer } from './database/committer.js';
@@ -44,7 +44,8 @@ export interface LoadedStore {
 }
 
 /** Open file with its state. */
-export interface OpenStore extends Omit<LoadedStore, 'journal'> {
+export interface OpenStore {
+  readonly broker: Broker;
   /** Returns the connection of a service. */
   connect(service: string): BrokerManager;
   /** Stores the description of a hub, which is shown when it has ended. */
@@ -66,17 +67,15 @@ export async function openStore(settings: SqliteSettings, logger: Logger): Promi
     const crashes = readable(file, () => new CrashCounts(database, journal, clock, settings.maxCrashes));
     // Without suspects, events cost no calls.
     if (crashes.hasSuspects) journal.crashes = crashes;
-    const connect = (service: string): BrokerManager => new BrokerManager('sqlite', broker, kv, broker.group(service));
+    const connect = (service: string): BrokerManager => new BrokerManager('sqlite', service, broker, kv);
     const hubs = new HubRows(database, broker);
-    readable(file, () => hubs.restore(broker));
-    const descriptions = (): readonly string[] => broker.descriptions();
-    const targetOf = (service: string): CallTarget => ({ broker, kv, manager: connect(service), descriptions });
+    readable(file, () => hubs.restore(broker.connections));
+    const targetOf = (service: string): CallTarget => ({ broker, manager: connect(service) });
     const calls = new CallServer(database, committer, logger, targetOf);
     await calls.open();
     const shrinker = new FileShrinker(database, committer, owned.checkpoints);
     return {
       broker,
-      kv,
       connect,
       beginHandling: () => crashes.began(),
       describe: (description, isConsumer) => committer.write(() => hubs.store(description, isConsumer)),
@@ -223,18 +222,17 @@ export class HubRows {
     this.#database.prepare('INSERT INTO hubs (owner, description) VALUES (?, ?)').run(owner, description);
   }
 
-  /** Passes those with subscriptions to the broker. */
-  restore(broker: Pick<Broker, 'restoreConnection'>): void {
+  /** Adds those with subscriptions to the connections of a broker. */
+  restore(connections: Pick<Broker['connections'], 'restore'>): void {
     for (const { service, description, isConsumer } of this.#rows()) {
-      if (isConsumer && service !== undefined) broker.restoreConnection(service, description);
+      if (isConsumer && service !== undefined) connections.restore(service, description);
     }
   }
 
-  /** Returns the descriptions of all but those of retired services, each with the property `isStopped`. */
-  stopped(): readonly string[] {
-    return this.#rows()
-      .filter((row) => !row.isConsumer || this.#isSubscribed(row))
-      .map(({ description }) => stoppedDescription(description));
+  /** Adds all of them, for a process that only reads the file. */
+  restoreAll(connections: Pick<Broker['connections'], 'restore' | 'restoreIdle'>): void {
+    this.restore(connections);
+    for (const { description, isConsumer } of this.#rows()) if (!isConsumer) connections.restoreIdle(description);
   }
 
   #isSubscribed({ service }: HubRow): boolean {

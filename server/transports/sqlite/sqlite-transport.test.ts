@@ -35,7 +35,7 @@ async function stateOf(transport: Transport, file: string, services: Iterable<st
   const perService = [];
   for (const service of services) {
     const manager = transport.connect({ service, logger: silentLogger });
-    const { counts, activity, total, runs, schedules } = await manager.overview({
+    const { counts, activity, total, runs, schedules } = await manager.lookup.overview({
       types,
       runTypes: types,
       runLimit: 50,
@@ -52,15 +52,17 @@ async function stateOf(transport: Transport, file: string, services: Iterable<st
       schedules: schedules
         .map(({ revision: _, ...schedule }) => schedule)
         .sort((a, b) => a.service.localeCompare(b.service) || a.name.localeCompare(b.name)),
-      metrics: await Promise.all(types.map(async (type) => ({ ...(await manager.metrics(type)), delayed: undefined }))),
-      failures: await Promise.all(types.map((type) => manager.failures(type))),
-      recent: (await Promise.all(types.map((type) => manager.recent(type)))).map(({ newest, failed }) =>
+      metrics: await Promise.all(
+        types.map(async (type) => ({ ...(await manager.counts.metrics(type)), delayed: undefined })),
+      ),
+      failures: await Promise.all(types.map((type) => manager.counts.failures(type))),
+      recent: (await Promise.all(types.map((type) => manager.lookup.recent(type)))).map(({ newest, failed }) =>
         // Of events that were accepted in one millisecond, any may be among the newest.
         [newest, failed].map((events) =>
           events.length < keptRecent ? new Map(events.map((event) => [event.id, event])) : undefined,
         ),
       ),
-      deadLetters: await Promise.all(types.map((type) => manager.deadLetters(type, 1_000))),
+      deadLetters: await Promise.all(types.map((type) => manager.deadLetters.list(type, 1_000))),
     });
     await manager.close({ drainMs: 0 });
   }
@@ -74,7 +76,7 @@ async function createHarness(options: Partial<SqliteTransportOptions>): Promise<
   const transport = sqliteTransport({ file, synchronous: 'normal', clock, ...options });
   // Keeps the file open until the end of the test.
   const keeper = transport.connect({ service: 'keeper', logger: silentLogger });
-  await keeper.counts([]);
+  await keeper.counts.get([]);
   const opened: TransportManager[] = [];
   return {
     connect(service) {

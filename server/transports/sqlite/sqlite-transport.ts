@@ -3,32 +3,15 @@ import { dirname } from 'node:path';
 import type { BrokerManager } from '../broker/broker-manager.js';
 import type { Clock } from '../clock.js';
 import { CodedTransport } from '../codec.js';
-import type { DeadLetterFilter, ErasedPayloads, EventRecord, RecentEvents, RequestRecords } from '../event-record.js';
-import type { KeyValueStore } from '../key-values.js';
+import { callPart, forwardParts } from '../parts.js';
 import { checkRetireArguments, type RetireOptions, type RetireResult, retireResult } from '../services.js';
-import type { EventMetrics, FailureRecord, RangeCounts, TypeDurations } from '../statistics/stats.js';
 import {
-  type ClaimResult,
   type CloseResult,
-  type CommitResult,
-  type ConnectedProcess,
   type ConsumeOptions,
-  type DeadLetterRecord,
-  type Envelope,
-  type FailedOutcome,
   type Logger,
-  type Outcome,
-  type Overview,
-  type OverviewQuery,
-  type Receipt,
-  type RunRecord,
-  type ScheduleClaim,
-  type ScheduleOpening,
-  type ScheduleRecord,
   silentLogger,
   type Transport,
   type TransportManager,
-  type TypeCounts,
 } from '../transport.js';
 import { loadCopy } from './database/driver.js';
 import { openObserved } from './database/open-database.js';
@@ -77,7 +60,7 @@ export function sqliteTransport(options: SqliteTransportOptions): SqliteTranspor
   const shared = new SharedStore(settings);
   return {
     connect({ service, logger }) {
-      const manager = new SqliteManager(service, settings.clock, shared, logger);
+      const manager = connectLazily(service, settings.clock, shared, logger);
       return settings.codec === undefined ? manager : new CodedTransport(manager, settings.codec);
     },
     async retire(service, retireOptions = {}) {
@@ -100,143 +83,27 @@ interface Connection {
 }
 
 /** Connection of one service. The first call opens the file. */
-class SqliteManager implements TransportManager {
-  readonly name = 'sqlite';
-  readonly service: string;
-  readonly clock: Clock;
-  readonly kv: KeyValueStore;
+class LazyConnection {
+  readonly #service: string;
   readonly #shared: SharedStore;
   readonly #logger: Logger;
   #connection: Promise<Connection> | undefined;
   #isClosed = false;
 
-  constructor(service: string, clock: Clock, shared: SharedStore, logger: Logger) {
-    this.service = service;
-    this.clock = clock;
+  constructor(service: string, shared: SharedStore, logger: Logger) {
+    this.#service = service;
     this.#shared = shared;
     this.#logger = logger;
-    this.kv = {
-      get: (key) => this.#use(({ store }) => store.kv.get(key)),
-      set: (key, value, options) => this.#use(({ store }) => store.kv.set(key, value, options)),
-      delete: (key) => this.#use(({ store }) => store.kv.delete(key)),
-      increment: (key, by, ttlMs) => this.#use(({ store }) => store.kv.increment(key, by, ttlMs)),
-      append: (key, values, options) => this.#use(({ store }) => store.kv.append(key, values, options)),
-      range: (key, from, to) => this.#use(({ store }) => store.kv.range(key, from, to)),
-    };
   }
 
   start(options: ConsumeOptions): Promise<void> {
     this.#isClosed = false;
-    return this.#use(async ({ store, manager }) => {
+    return this.use(async ({ store, manager }) => {
       const isConsumer = options.subscriptions.length > 0;
       if (options.describe !== undefined) await store.describe(options.describe(), isConsumer);
       if (isConsumer) store.beginHandling();
       await manager.start(options);
     });
-  }
-
-  publish(envelopes: readonly Envelope[]): Promise<readonly Receipt[]> {
-    return this.#use(async ({ manager }) => manager.publish(envelopes));
-  }
-
-  counts(types: readonly string[]): Promise<readonly TypeCounts[]> {
-    return this.#use(({ manager }) => manager.counts(types));
-  }
-
-  metrics(type: string): Promise<EventMetrics> {
-    return this.#use(({ manager }) => manager.metrics(type));
-  }
-
-  range(types: readonly string[], from: number, to: number): Promise<RangeCounts> {
-    return this.#use(({ manager }) => manager.range(types, from, to));
-  }
-
-  durations(types: readonly string[]): Promise<readonly TypeDurations[]> {
-    return this.#use(({ manager }) => manager.durations(types));
-  }
-
-  failures(type: string): Promise<readonly FailureRecord[]> {
-    return this.#use(({ manager }) => manager.failures(type));
-  }
-
-  recent(type: string): Promise<RecentEvents> {
-    return this.#use(({ manager }) => manager.recent(type));
-  }
-
-  find(id: string, options?: { readonly bodies?: boolean }): Promise<readonly EventRecord[]> {
-    return this.#use(({ manager }) => manager.find(id, options));
-  }
-
-  request(requestId: string): Promise<RequestRecords> {
-    return this.#use(({ manager }) => manager.request(requestId));
-  }
-
-  erase(requestId: string): Promise<ErasedPayloads> {
-    return this.#use(({ manager }) => manager.erase(requestId));
-  }
-
-  deadLetters(type: string, limit: number, filter?: DeadLetterFilter): Promise<readonly DeadLetterRecord[]> {
-    return this.#use(({ manager }) => manager.deadLetters(type, limit, filter));
-  }
-
-  replay(id: string): Promise<boolean> {
-    return this.#use(({ manager }) => manager.replay(id));
-  }
-
-  overview(query: OverviewQuery): Promise<Overview> {
-    return this.#use(({ manager }) => manager.overview(query));
-  }
-
-  waiting(types: readonly string[], limit: number): Promise<readonly (readonly RunRecord[])[]> {
-    return this.#use(({ manager }) => manager.waiting(types, limit));
-  }
-
-  run(type: string, id: string): Promise<RunRecord | undefined> {
-    return this.#use(({ manager }) => manager.run(type, id));
-  }
-
-  runSince(type: string, id: string, from: number): Promise<RunRecord | undefined> {
-    return this.#use(({ manager }) => manager.runSince(type, id, from));
-  }
-
-  watchRun(type: string, id: string, onChange: () => void): Promise<() => void> {
-    return this.#use(({ manager }) => manager.watchRun(type, id, onChange));
-  }
-
-  runEnded(type: string, id: string, signal: AbortSignal): Promise<RunRecord | undefined> {
-    return this.#use(({ manager }) => manager.runEnded(type, id, signal));
-  }
-
-  endRun(type: string, id: string, outcome: Outcome, reason: Error): Promise<CommitResult> {
-    return this.#use(({ manager }) => manager.endRun(type, id, outcome, reason));
-  }
-
-  cancel(id: string, conclude: (envelope: Envelope) => FailedOutcome): Promise<boolean> {
-    return this.#use(({ manager }) => manager.cancel(id, conclude));
-  }
-
-  schedules(): Promise<readonly ScheduleRecord[]> {
-    return this.#use(({ manager }) => manager.schedules());
-  }
-
-  openSchedules(openings: readonly ScheduleOpening[]): Promise<boolean> {
-    return this.#use(({ manager }) => manager.openSchedules(openings));
-  }
-
-  claim(claim: ScheduleClaim): Promise<ClaimResult> {
-    return this.#use(({ manager }) => manager.claim(claim));
-  }
-
-  registered(): Promise<readonly string[]> {
-    return this.#use(({ manager }) => manager.registered());
-  }
-
-  processes(): Promise<readonly ConnectedProcess[]> {
-    return this.#use(({ manager }) => manager.processes());
-  }
-
-  revision(type?: string): Promise<string> {
-    return this.#use(({ manager }) => manager.revision(type));
   }
 
   async close(options: { drainMs: number }): Promise<CloseResult> {
@@ -253,7 +120,7 @@ class SqliteManager implements TransportManager {
     return result;
   }
 
-  async #use<T>(call: (connection: Connection) => Promise<T>): Promise<T> {
+  async use<T>(call: (connection: Connection) => Promise<T>): Promise<T> {
     if (this.#connection !== undefined || !this.#isClosed) {
       this.#connection ??= this.#connect();
       const connecting = this.#connection;
@@ -277,8 +144,22 @@ class SqliteManager implements TransportManager {
 
   async #connect(): Promise<Connection> {
     const store = await this.#shared.acquire(this.#logger);
-    return { store, manager: store.connect(this.service) };
+    return { store, manager: store.connect(this.#service) };
   }
+}
+
+/** Creates the connection of a service to a file that is opened by the first call. */
+function connectLazily(service: string, clock: Clock, shared: SharedStore, logger: Logger): TransportManager {
+  const connection = new LazyConnection(service, shared, logger);
+  return {
+    name: 'sqlite',
+    service,
+    clock,
+    ...forwardParts((call, args) => connection.use(({ manager }) => callPart(manager, call, args))),
+    start: (options) => connection.start(options),
+    publish: (envelopes) => connection.use(async ({ manager }) => manager.publish(envelopes)),
+    close: (options) => connection.close(options),
+  };
 }
 
 /**

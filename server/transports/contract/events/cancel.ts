@@ -18,14 +18,14 @@ export function describeCancel({ advance, consume, counts, inTime, next, until }
       await shop.transport.publish([sent]);
       const seen: Envelope[] = [];
       const followUp = envelope('b');
-      const isCancelled = await shop.transport.cancel(sent.id, (found) => {
+      const isCancelled = await shop.transport.runs.cancel(sent.id, (found) => {
         seen.push(found);
         return cancelled([followUp])();
       });
       expect(isCancelled).toBe(true);
       expect(seen.at(-1)).toMatchObject({ id: sent.id, type: 'a', body: '7' });
       expect((await next(shop)).envelope.id).toBe(followUp.id);
-      expect(await shop.transport.cancel(sent.id, cancelled())).toBe(false);
+      expect(await shop.transport.runs.cancel(sent.id, cancelled())).toBe(false);
     });
 
     it('keeps a delayed event from its delivery at its due time', async () => {
@@ -34,28 +34,28 @@ export function describeCancel({ advance, consume, counts, inTime, next, until }
       const [id, isCancelled] = await inTime(delayMs, async () => {
         const sent = envelope('a', { delayMs });
         await shop.transport.publish([sent]);
-        return [sent.id, await shop.transport.cancel(sent.id, cancelled())];
+        return [sent.id, await shop.transport.runs.cancel(sent.id, cancelled())];
       });
       expect(isCancelled).toBe(true);
       await advance(delayMs + 50);
       expect(shop.waiting.map((delivery) => delivery.envelope.id)).not.toContain(id);
-      expect(await shop.transport.find(id)).toMatchObject([{ status: 'cancelled', attempts: [] }]);
+      expect(await shop.transport.lookup.find(id)).toMatchObject([{ status: 'cancelled', attempts: [] }]);
     });
 
     it('counts as failed and cancelled, without a failure record and a dead letter', async () => {
       const shop = await consume(['a']);
       const sent = envelope('a', { delayMs: 60_000 });
       await shop.transport.publish([sent]);
-      const revision = await shop.transport.revision('a');
-      await shop.transport.cancel(sent.id, cancelled());
-      expect(await shop.transport.revision('a')).not.toBe(revision);
+      const revision = await shop.transport.counts.revision('a');
+      await shop.transport.runs.cancel(sent.id, cancelled());
+      expect(await shop.transport.counts.revision('a')).not.toBe(revision);
       expect(await counts(shop.transport, 'a')).toMatchObject({ received: 1, failed: 1, cancelled: 1, pending: 0 });
-      const metrics = await shop.transport.metrics('a');
+      const metrics = await shop.transport.counts.metrics('a');
       expect(metrics).toMatchObject({ failed: 1, cancelled: 1, durationMs: { last5Min: { max: null } } });
       expect(metrics.lastFailedAt).toBeUndefined();
       expect(metrics.histories.minutes.failed.reduce((sum, count) => sum + count, 0)).toBe(0);
-      expect(await shop.transport.failures('a')).toEqual([]);
-      expect(await shop.transport.deadLetters('a', 10)).toEqual([]);
+      expect(await shop.transport.counts.failures('a')).toEqual([]);
+      expect(await shop.transport.deadLetters.list('a', 10)).toEqual([]);
     });
 
     it('ends events that wait for a slot or a retry, and no event that runs, has ended or is unknown', async () => {
@@ -63,16 +63,16 @@ export function describeCancel({ advance, consume, counts, inTime, next, until }
       const [first, second] = [envelope('a'), envelope('a')];
       await shop.transport.publish([first, second]);
       const running = await next(shop);
-      expect(await shop.transport.cancel(first.id, cancelled())).toBe(false);
-      expect(await shop.transport.cancel(second.id, cancelled())).toBe(true);
-      expect(await shop.transport.cancel('unknown', cancelled())).toBe(false);
+      expect(await shop.transport.runs.cancel(first.id, cancelled())).toBe(false);
+      expect(await shop.transport.runs.cancel(second.id, cancelled())).toBe(true);
+      expect(await shop.transport.runs.cancel('unknown', cancelled())).toBe(false);
       await running.commit(retry(60_000));
-      expect(await shop.transport.cancel(first.id, cancelled())).toBe(true);
+      expect(await shop.transport.runs.cancel(first.id, cancelled())).toBe(true);
       expect(await counts(shop.transport, 'a')).toMatchObject({ received: 2, cancelled: 2, pending: 0, active: 0 });
       const third = envelope('a');
       await shop.transport.publish([third]);
       await (await next(shop)).commit(completed());
-      expect(await shop.transport.cancel(third.id, cancelled())).toBe(false);
+      expect(await shop.transport.runs.cancel(third.id, cancelled())).toBe(false);
     });
 
     it('ends an event for its service alone', async () => {
@@ -81,7 +81,7 @@ export function describeCancel({ advance, consume, counts, inTime, next, until }
       const sent = [envelope('a'), envelope('a'), envelope('a')] as const;
       await shop.transport.publish(sent);
       const [running, other] = [await next(shop), await next(mail)];
-      expect(await shop.transport.cancel(sent[1].id, cancelled())).toBe(true);
+      expect(await shop.transport.runs.cancel(sent[1].id, cancelled())).toBe(true);
       await running.commit(completed());
       expect((await next(shop)).envelope.id).toBe(sent[2].id);
       await other.commit(completed());
@@ -93,10 +93,10 @@ export function describeCancel({ advance, consume, counts, inTime, next, until }
       const [first, second, third] = [1, 2, 3].map(() => envelope('a', { key: 'k' }));
       await shop.transport.publish([first, second, third].filter((event) => event !== undefined));
       await (await next(shop)).commit(retry(60_000));
-      await shop.transport.cancel(second?.id ?? '', cancelled());
+      await shop.transport.runs.cancel(second?.id ?? '', cancelled());
       await advance(20);
       expect(shop.waiting).toHaveLength(0);
-      await shop.transport.cancel(first?.id ?? '', cancelled());
+      await shop.transport.runs.cancel(first?.id ?? '', cancelled());
       expect((await next(shop)).envelope.id).toBe(third?.id);
     });
 
@@ -116,12 +116,12 @@ export function describeCancel({ advance, consume, counts, inTime, next, until }
       const reasons: Error[] = [];
       for (const child of running) child.onRevoked = (reason) => reasons.push(reason);
       await delivery.commit({ status: 'released', durationMs: 0, delayMs: 60_000 });
-      expect(await shop.transport.cancel(parent.id, cancelled())).toBe(true);
+      expect(await shop.transport.runs.cancel(parent.id, cancelled())).toBe(true);
       await until(() => reasons.length === 2);
       for (const reason of reasons) expect(reason).toMatchObject({ name: 'CancelledError', message: 'cancelled' });
       expect((await next(shop)).envelope.type).toBe('told');
       for (const { id } of [first, second]) {
-        expect(await shop.transport.run('child', id)).toMatchObject({
+        expect(await shop.transport.runs.get('child', id)).toMatchObject({
           status: 'failed',
           error: { message: 'cancelled' },
         });
@@ -134,7 +134,7 @@ export function describeCancel({ advance, consume, counts, inTime, next, until }
       const shop = await consume([{ type: 'a', perKey: {}, debounce: { ms: 60_000 } }]);
       const [first, second] = [envelope('a', { key: 'k' }), envelope('a', { key: 'k' })];
       await shop.transport.publish([first]);
-      await shop.transport.cancel(first.id, cancelled());
+      await shop.transport.runs.cancel(first.id, cancelled());
       expect(await shop.transport.publish([second])).toEqual([{ id: second.id, deduplicated: false }]);
       expect(await counts(shop.transport, 'a')).toMatchObject({ received: 2, cancelled: 1, pending: 1 });
     });
@@ -146,7 +146,7 @@ export function describeCancel({ advance, consume, counts, inTime, next, until }
       const running = await next(shop);
       for (let index = sent.length - 1; index > 0; index -= 1) {
         const id = sent[index]?.id ?? '';
-        if (index % 20 !== 0) expect(await shop.transport.cancel(id, cancelled())).toBe(true);
+        if (index % 20 !== 0) expect(await shop.transport.runs.cancel(id, cancelled())).toBe(true);
       }
       await running.commit(completed());
       const ids: string[] = [];

@@ -22,13 +22,13 @@ export function describeDebounce(stage: ContractStage): void {
         { id: first.id, deduplicated: true },
         { id: other.id, deduplicated: false },
       ]);
-      const found = await Promise.all([first, other].map(({ id }) => shop.transport.find(id, { bodies: true })));
+      const found = await Promise.all([first, other].map(({ id }) => shop.transport.lookup.find(id, { bodies: true })));
       expect(found).toMatchObject([
         [{ id: first.id, body: '2', requestId: 'r-2', status: 'delayed' }],
         [{ id: other.id, body: '3', status: 'delayed' }],
       ]);
       expect(await counts(shop.transport, 'a')).toMatchObject({ received: 2, pending: 2 });
-      expect(await shop.transport.metrics('a')).toMatchObject({ deduplicated: 1 });
+      expect(await shop.transport.counts.metrics('a')).toMatchObject({ deduplicated: 1 });
     });
 
     it('runs the last of several events of a key', async () => {
@@ -63,7 +63,7 @@ export function describeDebounce(stage: ContractStage): void {
     it('waits no longer than its maximum', async () => {
       const shop = await consume([{ ...debounced, debounce: { ms: 600_000, maxMs: 300_000 } }]);
       const first = envelope('a', { key: 'k' });
-      const dueAt = async (): Promise<number | undefined> => (await shop.transport.find(first.id))[0]?.dueAt;
+      const dueAt = async (): Promise<number | undefined> => (await shop.transport.lookup.find(first.id))[0]?.dueAt;
       await shop.transport.publish([first]);
       const before = await dueAt();
       await advance(50);

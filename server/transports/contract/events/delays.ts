@@ -16,7 +16,7 @@ export function describeDelays({ advance, consume, counts, next }: ContractStage
       await shop.transport.publish([envelope('a', { delayMs: 80 })]);
       await (await next(shop)).commit(completed());
       expect(await counts(shop.transport, 'a')).toMatchObject({ received: 3, completed: 1, pending: 2, delayed: 2 });
-      expect(await shop.transport.metrics('a')).toMatchObject({ delayed: 2 });
+      expect(await shop.transport.counts.metrics('a')).toMatchObject({ delayed: 2 });
     });
   });
 

@@ -97,7 +97,7 @@ export function describeEvents({ advance, consume, counts, next, now }: Contract
         expect(delivery.envelope.type).toBe(type);
         await delivery.commit(failed('no'));
         expect(await counts(shop.transport, type)).toMatchObject({ received: 1, failed: 1 });
-        expect(await shop.transport.failures(type)).toHaveLength(1);
+        expect(await shop.transport.counts.failures(type)).toHaveLength(1);
       },
     );
   });
@@ -132,11 +132,11 @@ export function describeEvents({ advance, consume, counts, next, now }: Contract
       await shop.transport.publish([sent]);
       expect(await shop.transport.publish([once()])).toEqual([{ id: sent.id, deduplicated: true }]);
       expect(await shop.transport.publish([once('b')])).toMatchObject([{ deduplicated: false }]);
-      expect(await shop.transport.metrics('a')).toMatchObject({ received: 1, deduplicated: 1 });
+      expect(await shop.transport.counts.metrics('a')).toMatchObject({ received: 1, deduplicated: 1 });
       await (await next(shop)).commit(completed());
       await advance(550);
       expect(await shop.transport.publish([once()])).toMatchObject([{ deduplicated: false }]);
-      expect(await shop.transport.metrics('a')).toMatchObject({ received: 2, deduplicated: 1 });
+      expect(await shop.transport.counts.metrics('a')).toMatchObject({ received: 2, deduplicated: 1 });
     });
 
     it('applies within one call', async () => {
@@ -146,7 +146,7 @@ export function describeEvents({ advance, consume, counts, next, now }: Contract
         { id: first.id, deduplicated: false },
         { id: first.id, deduplicated: true },
       ]);
-      expect(await shop.transport.metrics('a')).toMatchObject({ received: 1, deduplicated: 1 });
+      expect(await shop.transport.counts.metrics('a')).toMatchObject({ received: 1, deduplicated: 1 });
     });
   });
 }

@@ -197,7 +197,7 @@ export function describeKeys(stage: ContractStage): void {
       await event?.commit(failed('no'));
       const running = await next(shop);
       expect(running.envelope.id).toBe(second.id);
-      await shop.transport.replay(first.id);
+      await shop.transport.deadLetters.replay(first.id);
       await advance(30);
       expect(shop.waiting).toHaveLength(0);
       await running.commit(completed());
@@ -211,7 +211,7 @@ export function describeKeys(stage: ContractStage): void {
       const [first, second] = [envelope('a', { key: 'k' }), envelope('a', { key: 'k' })];
       await shop.transport.publish([first, second]);
       await next(shop);
-      await shop.transport.endRun('a', first.id, failed('cancelled'), new Error('cancelled'));
+      await shop.transport.runs.end('a', first.id, failed('cancelled'), new Error('cancelled'));
       expect((await next(shop)).envelope.id).toBe(second.id);
     });
 

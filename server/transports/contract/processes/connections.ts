@@ -14,11 +14,11 @@ export function describeConnections({ advance, consume, counts, next, until }: C
       const mailed = [await next(mail), await next(mail)];
       expect(mailed.map((delivery) => delivery.envelope.type).sort()).toEqual(['a', 'b']);
       for (const delivery of mailed) await delivery.commit(failed('no'));
-      const [a, b] = await shop.transport.counts(['a', 'b']);
+      const [a, b] = await shop.transport.counts.get(['a', 'b']);
       expect(a?.total).toMatchObject({ received: 2, completed: 1, failed: 1, pending: 0 });
       expect(a?.services.map(({ service }) => service).sort()).toEqual(['mail', 'shop']);
       expect(b?.total).toMatchObject({ received: 1, failed: 1 });
-      expect(await mail.transport.metrics('a')).toMatchObject({ received: 2, completed: 1, failed: 1 });
+      expect(await mail.transport.counts.metrics('a')).toMatchObject({ received: 2, completed: 1, failed: 1 });
     });
 
     it('with the same name share the events: each event runs once', async () => {
@@ -102,22 +102,24 @@ export function describeConnections({ advance, consume, counts, next, until }: C
       const shop = await consume(['a'], { description: '"shop 1"' });
       await consume(['b'], { service: 'mail', description: '"mail 1"' });
       const observer = await consume([], { service: 'watch', description: '"watch"' });
-      const seen = async (): Promise<string[]> => [...(await observer.transport.registered())].sort();
+      const seen = async (): Promise<string[]> => [...(await observer.transport.fleet.registered())].sort();
       expect(await seen()).toEqual(['"mail 1"', '"shop 1"', '"watch"']);
-      const before = await observer.transport.revision();
+      const before = await observer.transport.counts.revision();
       const web = await consume([], { description: '"shop 2"' });
       expect(await seen()).toEqual(['"mail 1"', '"shop 1"', '"shop 2"', '"watch"']);
       await web.transport.close({ drainMs: 0 });
       expect(await seen()).toEqual(['"mail 1"', '"shop 1"', '"watch"']);
-      expect(await observer.transport.revision()).not.toBe(before);
-      expect(await shop.transport.registered()).toHaveLength(3);
+      expect(await observer.transport.counts.revision()).not.toBe(before);
+      expect(await shop.transport.fleet.registered()).toHaveLength(3);
     });
 
     it('has the state of its process beside it', async () => {
       const shop = await consume(['a'], { description: '"shop"' });
       const mail = await consume([], { service: 'mail', description: '"mail"' });
       const seen = async (): Promise<unknown> =>
-        [...(await shop.transport.processes())].sort((one, other) => (one.description < other.description ? -1 : 1));
+        [...(await shop.transport.fleet.processes())].sort((one, other) =>
+          one.description < other.description ? -1 : 1,
+        );
       const stateOf = (service: string): string => JSON.stringify({ service, active: 0 });
       expect(await seen()).toEqual([
         { description: '"mail"', state: stateOf('mail') },
@@ -131,7 +133,7 @@ export function describeConnections({ advance, consume, counts, next, until }: C
       const shop = await consume(['a', { type: 'run', retainsRuns: true }], { description: '"shop"' });
       await shop.transport.publish([envelope('a'), envelope('run')]);
       const query = { types: ['a', 'unknown'], runTypes: ['run'], runLimit: 9 };
-      expect(await shop.transport.overview(query)).toMatchObject({
+      expect(await shop.transport.lookup.overview(query)).toMatchObject({
         registered: ['"shop"'],
         counts: [
           { total: { received: 1 }, services: [{ service: 'shop' }] },

@@ -125,7 +125,7 @@ export function describeDeploys({ advance, connect, consume, counts, next, until
         const { id, key } = delivery.envelope;
         expect(await delivery.checkpoint('step', '"done"')).toBe('ok');
         expect(await delivery.wait([{ key: 'ask', event: { type: 'go', key }, isApproval: true }])).toBe('ok');
-        expect(await after.transport.run('a', id)).toMatchObject({
+        expect(await after.transport.runs.get('a', id)).toMatchObject({
           status: 'active',
           attempt: delivery.attempt,
           checkpoints: new Map([['step', '"done"']]),
@@ -141,7 +141,7 @@ export function describeDeploys({ advance, connect, consume, counts, next, until
         expect(body).toBe(all.find((each) => each.id === id)?.body);
         expect([...delivery.checkpoints.keys()]).toEqual(['step', 'ask']);
         expect(await delivery.commit({ ...completed(), result: '1' })).toBe('ok');
-        const record = await after.transport.run('a', id);
+        const record = await after.transport.runs.get('a', id);
         expect(record).toMatchObject({ status: 'completed', result: '1', envelope: { id, body }, waits: [] });
         expect([...(record?.checkpoints.keys() ?? [])]).toEqual(['step', 'ask']);
       }
@@ -155,7 +155,7 @@ export function describeDeploys({ advance, connect, consume, counts, next, until
       const delivery = await next(before);
       const after = await consume([{ type: 'a', retainsRuns: true }]);
       expect(await delivery.commit(completed())).toBe('ok');
-      expect(await after.transport.find('plain')).toMatchObject([{ id: 'plain', status: 'completed' }]);
+      expect(await after.transport.lookup.find('plain')).toMatchObject([{ id: 'plain', status: 'completed' }]);
       expect(await counts(after.transport, 'a')).toMatchObject({ received: 1, completed: 1, pending: 0 });
     });
 
@@ -170,8 +170,8 @@ export function describeDeploys({ advance, connect, consume, counts, next, until
       await after.transport.publish([envelope('go')]);
       for (const _ of ['waiting', 'suspended']) expect(await (await next(after)).commit(completed())).toBe('ok');
       for (const id of ['waiting', 'suspended']) {
-        expect(await after.transport.run('a', id)).toMatchObject({ status: 'completed', waits: [] });
-        expect(await after.transport.find(id)).toMatchObject([{ id, status: 'completed' }]);
+        expect(await after.transport.runs.get('a', id)).toMatchObject({ status: 'completed', waits: [] });
+        expect(await after.transport.lookup.find(id)).toMatchObject([{ id, status: 'completed' }]);
       }
       expect(await counts(after.transport, 'a')).toMatchObject({ received: 2, completed: 2, pending: 0, suspended: 0 });
     });
@@ -218,7 +218,7 @@ export function describeDeploys({ advance, connect, consume, counts, next, until
       const retried = await next(two);
       expect(retried.attempt).toBe(2);
       await retried.commit(completed());
-      expect(await two.transport.replay(doomed.envelope.id)).toBe(true);
+      expect(await two.transport.deadLetters.replay(doomed.envelope.id)).toBe(true);
       await (await next(two)).commit(completed());
       expect(await counts(two.transport, 'a')).toMatchObject({ received: 3, completed: 2, failed: 1, pending: 0 });
     });

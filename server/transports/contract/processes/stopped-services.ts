@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { TransportManager } from '../../transport.js';
+import type { Overview, TransportManager } from '../../transport.js';
 import type { Consumption, ContractStage } from '../contract-stage.js';
 import { envelope } from '../envelope.js';
 import { completed, failed } from '../outcome.js';
@@ -10,7 +10,7 @@ export function describeStoppedServices({ consume, next, until }: ContractStage)
   const stopped = (service: string, version = 1): object => ({ service, version, isStopped: true });
   const running = (service: string, version = 1): object => ({ service, version });
   const seen = async ({ transport }: Consumption): Promise<unknown[]> =>
-    (await transport.registered()).map((description) => JSON.parse(description)).sort(byText);
+    (await transport.fleet.registered()).map((description) => JSON.parse(description)).sort(byText);
 
   describe('a service whose last process has ended', () => {
     it('keeps its types, counts, failures and runs visible, and shows no process', async () => {
@@ -21,17 +21,17 @@ export function describeStoppedServices({ consume, next, until }: ContractStage)
       for (const delivery of deliveries) {
         await delivery.commit(delivery.envelope.type === 'a' ? failed('card declined') : completed());
       }
-      const revision = await observer.transport.revision();
+      const revision = await observer.transport.counts.revision();
       await shop.transport.close({ drainMs: 0 });
       await observer.transport.publish([envelope('a')]);
-      expect(await observer.transport.revision()).not.toBe(revision);
+      expect(await observer.transport.counts.revision()).not.toBe(revision);
       expect(await seen(observer)).toEqual([stopped('shop'), running('watch')].sort(byText));
-      expect(await observer.transport.processes()).toHaveLength(1);
+      expect(await observer.transport.fleet.processes()).toHaveLength(1);
       expect(await overview(observer.transport)).toMatchObject({
         counts: [{ total: { received: 2, failed: 1, pending: 1 }, services: [{ service: 'shop' }] }, {}],
         runs: [[{ service: 'shop', status: 'completed' }]],
       });
-      expect(await observer.transport.failures('a')).toMatchObject([{ message: 'card declined' }]);
+      expect(await observer.transport.counts.failures('a')).toMatchObject([{ message: 'card declined' }]);
       expect((await overview(observer.transport)).registered.map((json) => JSON.parse(json)).sort(byText)).toEqual(
         await seen(observer),
       );
@@ -55,8 +55,8 @@ export function describeStoppedServices({ consume, next, until }: ContractStage)
     });
   });
 
-  function overview(transport: TransportManager): ReturnType<TransportManager['overview']> {
-    return transport.overview({ types: ['a', 'run'], runTypes: ['run'], runLimit: 9 });
+  function overview({ lookup }: TransportManager): Promise<Overview> {
+    return lookup.overview({ types: ['a', 'run'], runTypes: ['run'], runLimit: 9 });
   }
 }
 

@@ -18,12 +18,12 @@ export function describeDeadLetterAge(
       const sent = envelope('a');
       await shop.transport.publish([sent]);
       await (await next(shop)).commit(failed('no'));
-      const [failure] = await shop.transport.failures('a');
+      const [failure] = await shop.transport.counts.failures('a');
       // It is listed until then: the condition would hold at once.
-      await until(async () => (await shop.transport.deadLetters('a', 9)).length === 0);
+      await until(async () => (await shop.transport.deadLetters.list('a', 9)).length === 0);
       expect((await now()) - (failure?.at ?? Number.NaN)).toBeGreaterThanOrEqual(ageMs);
       expect(await counts(shop.transport, 'a')).toMatchObject({ failed: 1, deadLetters: 0 });
-      expect(await shop.transport.replay(sent.id)).toBe(false);
+      expect(await shop.transport.deadLetters.replay(sent.id)).toBe(false);
     });
 
     it('have none after a replay: the run keeps its checkpoints', async () => {
@@ -36,7 +36,7 @@ export function describeDeadLetterAge(
         await dead.checkpoint('pick', '1');
         const failedAt = await now();
         await dead.commit(failed('no'));
-        isReplayed = await shop.transport.replay(sent.id);
+        isReplayed = await shop.transport.deadLetters.replay(sent.id);
         // A machine that stalls may replay it too late.
         if (!isReplayed) expect((await now()) - failedAt).toBeGreaterThanOrEqual(ageMs);
       }

@@ -17,7 +17,7 @@ export function describeDeadLetters({ connect, consume, next, advance, counts }:
   }
 
   async function deadLetterIds(transport: TransportManager, type: string): Promise<string[]> {
-    return (await transport.deadLetters(type, 100)).map(({ envelope: { id } }) => id);
+    return (await transport.deadLetters.list(type, 100)).map(({ envelope: { id } }) => id);
   }
 
   describe('dead letters', () => {
@@ -28,12 +28,12 @@ export function describeDeadLetters({ connect, consume, next, advance, counts }:
       await (await next(shop)).commit(retry(0));
       await (await next(shop)).commit(failed('broken'));
       const later = await failOne(shop, 'a');
-      const [, first] = await shop.transport.deadLetters('a', 100);
+      const [, first] = await shop.transport.deadLetters.list('a', 100);
       expect(first).toMatchObject({ envelope: sent, attempt: 2, error: { name: 'Error', message: 'broken' } });
-      expect(first?.at).toBe((await shop.transport.failures('a')).at(-1)?.at);
+      expect(first?.at).toBe((await shop.transport.counts.failures('a')).at(-1)?.at);
       expect(await deadLetterIds(shop.transport, 'a')).toEqual([later, sent.id]);
-      expect(await shop.transport.deadLetters('a', 1)).toMatchObject([{ envelope: { id: later } }]);
-      expect(await shop.transport.deadLetters('b', 100)).toEqual([]);
+      expect(await shop.transport.deadLetters.list('a', 1)).toMatchObject([{ envelope: { id: later } }]);
+      expect(await shop.transport.deadLetters.list('b', 100)).toEqual([]);
     });
 
     it('are limited per type: the oldest is evicted', async () => {
@@ -43,7 +43,7 @@ export function describeDeadLetters({ connect, consume, next, advance, counts }:
       for (let i = 0; i < maxDeadLetters + 2; i += 1) ids.unshift(await failOne(shop, 'a'));
       expect(await deadLetterIds(shop.transport, 'a')).toEqual(ids.slice(0, maxDeadLetters));
       expect(await deadLetterIds(shop.transport, 'b')).toEqual([other]);
-      expect(await shop.transport.replay(ids.at(-1) ?? '')).toBe(false);
+      expect(await shop.transport.deadLetters.replay(ids.at(-1) ?? '')).toBe(false);
     });
 
     it('are listed completely if they are large', async () => {
@@ -54,16 +54,16 @@ export function describeDeadLetters({ connect, consume, next, advance, counts }:
         await transport.publish([envelope('a', { requestId: 'r-1', body })]);
         await (await next(shop)).commit(failed('no'));
       }
-      const ids = (await transport.deadLetters('a', 9)).map(({ envelope: { id } }) => id);
+      const ids = (await transport.deadLetters.list('a', 9)).map(({ envelope: { id } }) => id);
       expect(new Set(ids).size).toBe(3);
       for (const filter of [{}, { requestId: 'r-1' }]) {
-        const all = await transport.deadLetters('a', 9, filter);
+        const all = await transport.deadLetters.list('a', 9, filter);
         expect(all.map(({ envelope: { id } }) => id)).toEqual(ids);
         expect(all.every(({ envelope: dead }) => dead.body === body)).toBe(true);
-        const two = await transport.deadLetters('a', 2, filter);
+        const two = await transport.deadLetters.list('a', 2, filter);
         expect(two.map(({ envelope: { id } }) => id)).toEqual(ids.slice(0, 2));
       }
-      expect(await transport.replay(ids[0] ?? '')).toBe(true);
+      expect(await transport.deadLetters.replay(ids[0] ?? '')).toBe(true);
     });
 
     it('run again after a replay: the same event, accepted again, at its first attempt', async () => {
@@ -73,7 +73,7 @@ export function describeDeadLetters({ connect, consume, next, advance, counts }:
       await (await next(shop)).commit(retry(0));
       const dead = await next(shop);
       await dead.commit(failed('no'));
-      expect(await shop.transport.replay(sent.id)).toBe(true);
+      expect(await shop.transport.deadLetters.replay(sent.id)).toBe(true);
       expect(await counts(shop.transport, 'a')).toMatchObject({ received: 2, failed: 1, pending: 1 });
       expect(await deadLetterIds(shop.transport, 'a')).toEqual([]);
       const replayed = await next(shop);
@@ -81,14 +81,14 @@ export function describeDeadLetters({ connect, consume, next, advance, counts }:
       expect(await dead.commit(completed())).not.toBe('ok');
       expect(await replayed.commit(completed())).toBe('ok');
       expect(await counts(shop.transport, 'a')).toMatchObject({ received: 2, completed: 1, failed: 1, pending: 0 });
-      expect(await shop.transport.replay(sent.id)).toBe(false);
+      expect(await shop.transport.deadLetters.replay(sent.id)).toBe(false);
     });
 
     it('are replayed once by any number of concurrent calls', async () => {
       const shop = await consume(['a']);
       const id = await failOne(shop, 'a');
       const managers = [shop.transport, connect('shop'), connect('shop')];
-      const tries = await Promise.all([...managers, ...managers].map((manager) => manager.replay(id)));
+      const tries = await Promise.all([...managers, ...managers].map((manager) => manager.deadLetters.replay(id)));
       expect(tries.filter((isReplayed) => isReplayed)).toHaveLength(1);
       expect(await counts(shop.transport, 'a')).toMatchObject({ received: 2, failed: 1, pending: 1 });
     });
@@ -96,12 +96,12 @@ export function describeDeadLetters({ connect, consume, next, advance, counts }:
     it('become dead letters again if they fail again', async () => {
       const shop = await consume(['a']);
       const id = await failOne(shop, 'a');
-      await shop.transport.replay(id);
+      await shop.transport.deadLetters.replay(id);
       await (await next(shop)).commit(failed('still'));
-      expect(await shop.transport.deadLetters('a', 9)).toMatchObject([
+      expect(await shop.transport.deadLetters.list('a', 9)).toMatchObject([
         { envelope: { id, replays: 1 }, error: { message: 'still' } },
       ]);
-      expect(await shop.transport.replay(id)).toBe(true);
+      expect(await shop.transport.deadLetters.replay(id)).toBe(true);
       expect((await next(shop)).envelope.replays).toBe(2);
       expect(await counts(shop.transport, 'a')).toMatchObject({ received: 3, failed: 2, pending: 1 });
     });
@@ -117,9 +117,9 @@ export function describeDeadLetters({ connect, consume, next, advance, counts }:
         const isDead = consumption === shop && delivery.envelope.type === 'a';
         await delivery.commit(isDead ? failed('no') : completed());
       }
-      expect(await mail.transport.deadLetters('a', 9)).toEqual([]);
-      expect(await mail.transport.replay(sent.id)).toBe(false);
-      expect(await shop.transport.replay(sent.id)).toBe(true);
+      expect(await mail.transport.deadLetters.list('a', 9)).toEqual([]);
+      expect(await mail.transport.deadLetters.replay(sent.id)).toBe(false);
+      expect(await shop.transport.deadLetters.replay(sent.id)).toBe(true);
       expect((await next(shop)).envelope).toMatchObject({ id: sent.id, type: 'a' });
       await advance(20);
       expect([...shop.waiting, ...mail.waiting]).toEqual([]);
@@ -130,7 +130,7 @@ export function describeDeadLetters({ connect, consume, next, advance, counts }:
       const id = await failOne(before, 'dropped');
       await before.transport.close({ drainMs: 0 });
       const after = await consume(['a']);
-      expect(await after.transport.replay(id)).toBe(true);
+      expect(await after.transport.deadLetters.replay(id)).toBe(true);
       expect(await counts(after.transport, 'dropped')).toMatchObject({ received: 2, failed: 1, pending: 1 });
       const again = await consume(['dropped']);
       expect((await next(again)).envelope).toMatchObject({ id, replays: 1 });
@@ -144,7 +144,7 @@ export function describeDeadLetters({ connect, consume, next, advance, counts }:
       const after = await consume([{ type: 'a', concurrency: 1 }]);
       await after.transport.publish([envelope('a')]);
       const running = await next(after);
-      await after.transport.replay(id);
+      await after.transport.deadLetters.replay(id);
       await advance(20);
       expect(after.waiting).toEqual([]);
       await running.commit(completed());
@@ -167,8 +167,8 @@ export function describeDeadLetters({ connect, consume, next, advance, counts }:
         await shop.transport.publish([envelope('run')]);
         await (await next(shop)).commit(completed());
       }
-      expect(await shop.transport.run('run', sent.id)).toBeUndefined();
-      expect(await shop.transport.replay(sent.id)).toBe(true);
+      expect(await shop.transport.runs.get('run', sent.id)).toBeUndefined();
+      expect(await shop.transport.deadLetters.replay(sent.id)).toBe(true);
       const replayed = await next(shop);
       expect([...replayed.checkpoints]).toEqual([
         ['pick', '1'],
@@ -182,26 +182,26 @@ export function describeDeadLetters({ connect, consume, next, advance, counts }:
       const shop = await consume([runs]);
       const id = await failOne(shop, 'run');
       const { signal } = new AbortController();
-      expect(await shop.transport.runEnded('run', id, signal)).toMatchObject({ status: 'failed' });
+      expect(await shop.transport.runs.ended('run', id, signal)).toMatchObject({ status: 'failed' });
       await advance(5);
-      await shop.transport.replay(id);
+      await shop.transport.deadLetters.replay(id);
       const replayed = await next(shop);
-      const again = await shop.transport.run('run', id);
+      const again = await shop.transport.runs.get('run', id);
       expect(again).toMatchObject({ status: 'active', attempt: 1, endedAt: undefined, error: undefined });
-      const ended = shop.transport.runEnded('run', id, signal);
+      const ended = shop.transport.runs.ended('run', id, signal);
       await replayed.commit({ ...completed(), result: '7' });
       expect(await ended).toMatchObject({ status: 'completed', result: '7' });
       const query = { types: [], runTypes: ['run'], runLimit: 9 };
-      expect((await shop.transport.overview(query)).runs).toMatchObject([[{ id, status: 'completed' }]]);
+      expect((await shop.transport.lookup.overview(query)).runs).toMatchObject([[{ id, status: 'completed' }]]);
     });
 
     it('do not exist for a run that was ended from outside', async () => {
       const shop = await consume([runs]);
       const sent = envelope('run', { delayMs: 60_000 });
       await shop.transport.publish([sent]);
-      await shop.transport.endRun('run', sent.id, failed('cancelled'), new Error('cancelled'));
-      expect(await shop.transport.deadLetters('run', 9)).toEqual([]);
-      expect(await shop.transport.replay(sent.id)).toBe(false);
+      await shop.transport.runs.end('run', sent.id, failed('cancelled'), new Error('cancelled'));
+      expect(await shop.transport.deadLetters.list('run', 9)).toEqual([]);
+      expect(await shop.transport.deadLetters.replay(sent.id)).toBe(false);
     });
   });
 }

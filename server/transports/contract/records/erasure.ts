@@ -28,15 +28,15 @@ export function describeErasure({ consume, next }: ContractStage): void {
       await transport.publish([run]);
       const running = await next(shop);
       await running.checkpoint('pick', '{"output":"private"}');
-      expect(await transport.erase('r-1')).toEqual({ deadLetters: 2, runs: 0, pending: 1 });
+      expect(await transport.lookup.erase('r-1')).toEqual({ deadLetters: 2, runs: 0, pending: 1 });
       await running.commit({ ...completed(), result: '"private"' });
       await transport.publish([other]);
       await end(shop, { ...completed(), result: '"kept"' });
-      const counts = await transport.counts(['a', 'run']);
-      expect(await transport.erase('r-1')).toEqual({ deadLetters: 0, runs: 1, pending: 0 });
-      expect(await transport.counts(['a', 'run'])).toEqual(counts);
-      expect(await transport.replay(event.id)).toBe(false);
-      const { events } = await transport.request('r-1');
+      const counts = await transport.counts.get(['a', 'run']);
+      expect(await transport.lookup.erase('r-1')).toEqual({ deadLetters: 0, runs: 1, pending: 0 });
+      expect(await transport.counts.get(['a', 'run'])).toEqual(counts);
+      expect(await transport.deadLetters.replay(event.id)).toBe(false);
+      const { events } = await transport.lookup.request('r-1');
       expect(events.map(({ status, isDeadLetter }) => [status, isDeadLetter])).toEqual(
         expect.arrayContaining([
           ['failed', false],
@@ -44,12 +44,15 @@ export function describeErasure({ consume, next }: ContractStage): void {
         ]),
       );
       const everything = [
-        ...(await transport.find(event.id, { bodies: true })),
-        ...(await transport.find(run.id, { bodies: true })),
+        ...(await transport.lookup.find(event.id, { bodies: true })),
+        ...(await transport.lookup.find(run.id, { bodies: true })),
       ];
-      expect(JSON.stringify([everything, events, await transport.run('run', run.id)])).not.toContain('private');
-      expect(await transport.run('run', run.id)).toMatchObject({ status: 'completed', result: undefined });
-      expect(await transport.run('run', other.id)).toMatchObject({ result: '"kept"', envelope: { body: '"kept"' } });
+      expect(JSON.stringify([everything, events, await transport.runs.get('run', run.id)])).not.toContain('private');
+      expect(await transport.runs.get('run', run.id)).toMatchObject({ status: 'completed', result: undefined });
+      expect(await transport.runs.get('run', other.id)).toMatchObject({
+        result: '"kept"',
+        envelope: { body: '"kept"' },
+      });
     });
   });
 }

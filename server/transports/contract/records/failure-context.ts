@@ -10,8 +10,10 @@ export function describeFailureContext({ consume, next }: ContractStage): void {
       const shop = await consume([{ type: 'run', retainsRuns: true }]);
       await shop.transport.publish([envelope('run', { requestId: 'r-1' })]);
       await (await next(shop)).commit({ ...failed('no'), step: 'pick' });
-      expect(await shop.transport.failures('run')).toMatchObject([{ requestId: 'r-1', step: 'pick', attempt: 1 }]);
-      expect(await shop.transport.deadLetters('run', 1)).toMatchObject([
+      expect(await shop.transport.counts.failures('run')).toMatchObject([
+        { requestId: 'r-1', step: 'pick', attempt: 1 },
+      ]);
+      expect(await shop.transport.deadLetters.list('run', 1)).toMatchObject([
         { envelope: { requestId: 'r-1' }, step: 'pick', attempt: 1 },
       ]);
     });
@@ -20,7 +22,7 @@ export function describeFailureContext({ consume, next }: ContractStage): void {
       const shop = await consume(['a']);
       await shop.transport.publish([envelope('a', { requestId: 'r-2' })]);
       await (await next(shop)).commit(failed('no'));
-      const [failure] = await shop.transport.failures('a');
+      const [failure] = await shop.transport.counts.failures('a');
       expect(failure).toMatchObject({ requestId: 'r-2' });
       expect(failure).not.toHaveProperty('step');
     });

@@ -1,7 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import type { EventRecord } from '../../event-record.js';
 import { keptRecent, keptWaits } from '../../limits.js';
-import type { Envelope, FailedOutcome, Outcome, Subscription, TransportManager } from '../../transport.js';
+import type {
+  DeadLetterStore,
+  Envelope,
+  FailedOutcome,
+  Outcome,
+  Subscription,
+  TransportManager,
+} from '../../transport.js';
 import type { Consumption, ContractStage } from '../contract-stage.js';
 import { envelope } from '../envelope.js';
 import { completed, failed, retry, suspended } from '../outcome.js';
@@ -12,7 +19,7 @@ export function describeLookups({ consume, counts, next, now, until }: ContractS
   const runs: Subscription = { type: 'run', retainsRuns: true, retain: { completed: 2, failed: 2 } };
 
   async function findOne(transport: TransportManager, id: string, bodies = false): Promise<EventRecord | undefined> {
-    const found = await transport.find(id, { bodies });
+    const found = await transport.lookup.find(id, { bodies });
     expect(found.length).toBeLessThanOrEqual(1);
     return found[0];
   }
@@ -81,7 +88,7 @@ export function describeLookups({ consume, counts, next, now, until }: ContractS
         expect(endedAt).toBeGreaterThanOrEqual(startedAt);
       }
       expect(await findOne(transport, id, true)).toMatchObject({ body: '"private"' });
-      expect(await transport.find('unknown')).toEqual([]);
+      expect(await transport.lookup.find('unknown')).toEqual([]);
     });
 
     it('retain the first attempt and the latest ones', async () => {
@@ -151,7 +158,7 @@ export function describeLookups({ consume, counts, next, now, until }: ContractS
         if (status !== 'cancelled') await delivery.commit(status === 'failed' ? failed('no') : completed());
         else {
           await delivery.commit(suspended(0));
-          expect(await transport.endRun('run', id, cancelledOutcome(), new Error('no'))).toBe('ok');
+          expect(await transport.runs.end('run', id, cancelledOutcome(), new Error('no'))).toBe('ok');
         }
         const since = expect.any(Number);
         const found = await findOne(transport, id, true);
@@ -168,13 +175,13 @@ export function describeLookups({ consume, counts, next, now, until }: ContractS
         expect(JSON.stringify(found)).not.toContain('private');
         expect(await counts(transport, 'run')).toMatchObject({ suspended: 0 });
         if (status === 'failed') {
-          await transport.replay(id);
+          await transport.deadLetters.replay(id);
           const replayed = await next(shop);
           expect((await findOne(transport, id))?.run?.waits).toEqual([]);
           await replayed.commit(completed());
           expect((await findOne(transport, id))?.run?.waits).toEqual([]);
         }
-        await transport.erase(`r-${status}`);
+        await transport.lookup.erase(`r-${status}`);
         expect((await findOne(transport, id))?.run?.waits).toEqual([]);
       }
     });
@@ -200,16 +207,16 @@ export function describeLookups({ consume, counts, next, now, until }: ContractS
       await end(shop, failed('no'));
       await transport.publish(sent.slice(1));
       await end(shop, completed(), sent.length - 1);
-      const { newest, failed: failures } = await transport.recent('a');
+      const { newest, failed: failures } = await transport.lookup.recent('a');
       expect(failures).toMatchObject([{ id: sent[0]?.id, status: 'failed', error: { message: 'no' } }]);
       expect(newest).toHaveLength(keptRecent);
       expect(new Set(newest.map(({ id }) => id)).size).toBe(keptRecent);
       expect(newest.filter(({ status }) => status === 'completed').length).toBeGreaterThanOrEqual(keptRecent - 1);
       expect(newest.every(({ body }) => body === undefined)).toBe(true);
-      expect(await transport.find(sent[0]?.id ?? '')).toHaveLength(1);
-      expect(await transport.find(sent.at(-1)?.id ?? '')).toHaveLength(1);
-      expect(await transport.find(sent[1]?.id ?? '')).toEqual([]);
-      expect((await transport.request(sent[1]?.requestId ?? '')).events).toEqual([]);
+      expect(await transport.lookup.find(sent[0]?.id ?? '')).toHaveLength(1);
+      expect(await transport.lookup.find(sent.at(-1)?.id ?? '')).toHaveLength(1);
+      expect(await transport.lookup.find(sent[1]?.id ?? '')).toEqual([]);
+      expect((await transport.lookup.request(sent[1]?.requestId ?? '')).events).toEqual([]);
     });
 
     it('list what waits, is delayed and runs beside what has ended', async () => {
@@ -219,10 +226,10 @@ export function describeLookups({ consume, counts, next, now, until }: ContractS
       await transport.publish(sent);
       await end(shop, completed());
       await next(shop);
-      const { newest } = await transport.recent('a');
+      const { newest } = await transport.lookup.recent('a');
       const statuses = new Map(newest.map(({ id, status }) => [id, status]));
       expect(sent.map(({ id }) => statuses.get(id))).toEqual(['completed', 'active', 'waiting', 'delayed']);
-      expect((await transport.recent('unknown')).newest).toEqual([]);
+      expect((await transport.lookup.recent('unknown')).newest).toEqual([]);
     });
 
     it('show each service that receives an event, and events by key', async () => {
@@ -232,12 +239,12 @@ export function describeLookups({ consume, counts, next, now, until }: ContractS
       await shop.transport.publish(sent);
       await end(shop, completed(), 2);
       await next(mail);
-      const found = await mail.transport.find(sent[1]?.id ?? '');
+      const found = await mail.transport.lookup.find(sent[1]?.id ?? '');
       expect(found.map(({ service, status }) => [service, status]).sort()).toEqual([
         ['mail', 'waiting'],
         ['shop', 'completed'],
       ]);
-      const { newest } = await shop.transport.recent('a');
+      const { newest } = await shop.transport.lookup.recent('a');
       expect(newest.filter(({ service }) => service === 'mail')).toHaveLength(2);
     });
 
@@ -256,7 +263,7 @@ export function describeLookups({ consume, counts, next, now, until }: ContractS
         const started = await next(shop);
         await started.checkpoint('pick', '{"by":"a"}');
         await started.commit(completed());
-        const { events, isTruncated } = await transport.request(requestId);
+        const { events, isTruncated } = await transport.lookup.request(requestId);
         expect(isTruncated).toBe(false);
         const byId = new Map(events.map((event) => [event.id, event]));
         expect([...byId.keys()].sort()).toEqual([cause.id, run.id, waiting.id].sort());
@@ -277,12 +284,12 @@ export function describeLookups({ consume, counts, next, now, until }: ContractS
         await delivery.commit(index < 4 ? completed() : failed('no'));
         ended.push(delivery.envelope);
       }
-      const isFound = await Promise.all(ended.map(async ({ id }) => (await transport.find(id)).length));
+      const isFound = await Promise.all(ended.map(async ({ id }) => (await transport.lookup.find(id)).length));
       // Two completed ones, two failed ones, and the failed ones that are dead letters.
       expect(maxDeadLetters).toBe(3);
       expect(isFound).toEqual([0, 0, 1, 1, 0, 1, 1, 1]);
       const requests = await Promise.all(
-        ended.map(async ({ requestId }) => (await transport.request(requestId)).events.length),
+        ended.map(async ({ requestId }) => (await transport.lookup.request(requestId)).events.length),
       );
       expect(requests).toEqual(isFound);
     });
@@ -293,20 +300,20 @@ export function describeLookups({ consume, counts, next, now, until }: ContractS
       const sent = envelope('a');
       await transport.publish([sent]);
       await end(shop, failed('no'));
-      await transport.replay(sent.id);
+      await transport.deadLetters.replay(sent.id);
       const again = await next(shop);
       expect(await findOne(transport, sent.id)).toMatchObject({ status: 'active', attempt: 1, isDeadLetter: false });
       await again.commit(completed());
       expect(await findOne(transport, sent.id)).toMatchObject({ status: 'completed' });
-      expect(await transport.recent('a')).toMatchObject({ newest: [{ id: sent.id }], failed: [] });
-      expect((await transport.request(sent.requestId)).events).toHaveLength(1);
+      expect(await transport.lookup.recent('a')).toMatchObject({ newest: [{ id: sent.id }], failed: [] });
+      expect((await transport.lookup.request(sent.requestId)).events).toHaveLength(1);
     });
 
     it('show cancelled events, which never ran, and do not count them as failed', async () => {
       const shop = await consume(['a']);
       const sent = envelope('a', { delayMs: 60_000, requestId: 'r-1', causeId: 'c-1' });
       await shop.transport.publish([sent]);
-      await shop.transport.cancel(sent.id, cancelledOutcome);
+      await shop.transport.runs.cancel(sent.id, cancelledOutcome);
       expect(await findOne(shop.transport, sent.id)).toMatchObject({
         status: 'cancelled',
         requestId: 'r-1',
@@ -315,7 +322,7 @@ export function describeLookups({ consume, counts, next, now, until }: ContractS
         error: { name: 'CancelledError' },
         isDeadLetter: false,
       });
-      expect((await shop.transport.recent('a')).failed).toEqual([]);
+      expect((await shop.transport.lookup.recent('a')).failed).toEqual([]);
     });
 
     it('follow an event whose payload is replaced to the request of the later one', async () => {
@@ -323,10 +330,10 @@ export function describeLookups({ consume, counts, next, now, until }: ContractS
       const { transport } = shop;
       const [first, second] = [envelope('a'), envelope('a')];
       await transport.publish([first, second]);
-      expect((await transport.request(second.requestId)).events).toMatchObject([{ id: first.id }]);
-      expect((await transport.request(first.requestId)).events).toEqual([]);
+      expect((await transport.lookup.request(second.requestId)).events).toMatchObject([{ id: first.id }]);
+      expect((await transport.lookup.request(first.requestId)).events).toEqual([]);
       await end(shop, completed());
-      expect((await transport.request(second.requestId)).events).toMatchObject([{ status: 'completed' }]);
+      expect((await transport.lookup.request(second.requestId)).events).toMatchObject([{ status: 'completed' }]);
     });
 
     it('filter dead letters by request and time', async () => {
@@ -339,9 +346,9 @@ export function describeLookups({ consume, counts, next, now, until }: ContractS
         await transport.publish([envelope('a', { requestId })]);
         await end(shop, failed('no'));
       }
-      const all = await transport.deadLetters('a', 9);
-      const idsOf = async (...query: Parameters<TransportManager['deadLetters']>): Promise<string[]> =>
-        (await transport.deadLetters(...query)).map(({ envelope: { id } }) => id);
+      const all = await transport.deadLetters.list('a', 9);
+      const idsOf = async (...query: Parameters<DeadLetterStore['list']>): Promise<string[]> =>
+        (await transport.deadLetters.list(...query)).map(({ envelope: { id } }) => id);
       const [third, second, first] = all.map(({ envelope: { id } }) => id);
       expect(await idsOf('a', 9, { requestId: 'r-1' })).toEqual([third, first]);
       expect(await idsOf('a', 1, { requestId: 'r-1' })).toEqual([third]);

@@ -15,7 +15,7 @@ export function describeStatistics({ consume, next, now, advance, counts }: Cont
         await shop.transport.publish([envelope('a')]);
         await (await next(shop)).commit(failed(`no ${i}`));
       }
-      const failures = await shop.transport.failures('a');
+      const failures = await shop.transport.counts.failures('a');
       expect(failures.map(({ message }) => message)).toEqual(Array.from({ length: 20 }, (_, i) => `no ${24 - i}`));
       expect(failures[0]).toMatchObject({ attempt: 1, name: 'Error' });
       expect(failures[0]).not.toHaveProperty('payload');
@@ -28,7 +28,7 @@ export function describeStatistics({ consume, next, now, advance, counts }: Cont
       await (await next(shop)).commit(completed());
       await (await next(shop)).commit(failed('no'));
       await (await next(shop)).commit(retry(60_000));
-      const { recent, histories } = await shop.transport.metrics('a');
+      const { recent, histories } = await shop.transport.counts.metrics('a');
       expect(recent.last5Min).toEqual({ received: 3, completed: 1, failed: 1, cancelled: 0, retried: 1 });
       expect([sum(recent.minutes.received), sum(recent.minutes.failed)]).toEqual([3, 1]);
       expect([recent.minutes.received.length, recent.minutes.failed.length]).toEqual([20, 20]);
@@ -54,7 +54,7 @@ export function describeStatistics({ consume, next, now, advance, counts }: Cont
         await delivery.commit(delivery.envelope.type === 'b' ? failed('no') : completed());
       }
       const types = ['a', 'b', 'unknown'];
-      const { activity, total, retainsDeadLetters } = await shop.transport.overview({
+      const { activity, total, retainsDeadLetters } = await shop.transport.lookup.overview({
         types,
         runTypes: [],
         runLimit: 1,
@@ -70,13 +70,13 @@ export function describeStatistics({ consume, next, now, advance, counts }: Cont
       const shop = await consume(['a', 'b']);
       await shop.transport.publish([envelope('a'), envelope('a')]);
       const at = await now();
-      const { from, to, stepMs, counts } = await shop.transport.range(['a', 'b'], at - 120_000, at + 1);
+      const { from, to, stepMs, counts } = await shop.transport.counts.range(['a', 'b'], at - 120_000, at + 1);
       expect(stepMs).toBe(60_000);
       expect([from % 60_000, to % 60_000]).toEqual([0, 0]);
       expect(from).toBeLessThanOrEqual(at - 120_000);
       expect(to).toBeGreaterThan(at);
       expect(counts.map(({ received }) => received)).toEqual([2, 0]);
-      const earlier = await shop.transport.range(['a'], at - 40 * 60_000, at - 20 * 60_000);
+      const earlier = await shop.transport.counts.range(['a'], at - 40 * 60_000, at - 20 * 60_000);
       expect(earlier.counts.map(({ received }) => received)).toEqual([0]);
     });
 
@@ -98,7 +98,7 @@ export function describeStatistics({ consume, next, now, advance, counts }: Cont
       await second.commit(completed());
       expect(await oldest()).toBeUndefined();
       expect(await counts(shop.transport, 'a')).toMatchObject({ deadLetters: 1 });
-      expect(await shop.transport.replay(first.envelope.id)).toBe(true);
+      expect(await shop.transport.deadLetters.replay(first.envelope.id)).toBe(true);
       expect(await counts(shop.transport, 'a')).toMatchObject({ deadLetters: 0, pending: 1 });
     });
 
@@ -108,7 +108,7 @@ export function describeStatistics({ consume, next, now, advance, counts }: Cont
         await shop.transport.publish([envelope('a')]);
         await (await next(shop)).commit({ ...completed(), durationMs: ms });
       }
-      const { durationMs } = await shop.transport.metrics('a');
+      const { durationMs } = await shop.transport.counts.metrics('a');
       for (const { p50, p95, max } of [durationMs.last5Min, durationMs.lastHour]) {
         expect(Math.abs((p50 ?? 0) - 50)).toBeLessThanOrEqual(6);
         expect(Math.abs((p95 ?? 0) - 95)).toBeLessThanOrEqual(10.5);
@@ -122,7 +122,7 @@ export function describeStatistics({ consume, next, now, advance, counts }: Cont
         await shop.transport.publish([envelope('a')]);
         await (await next(shop)).commit({ ...completed(), durationMs });
       }
-      const [a, b, unknown] = await shop.transport.durations(['a', 'b', 'unknown']);
+      const [a, b, unknown] = await shop.transport.counts.durations(['a', 'b', 'unknown']);
       const upTo = (boundMs: number): number =>
         sum((a?.durationMs.counts ?? []).slice(0, durationBoundsMs.indexOf(boundMs) + 1));
       expect([1, 5, 25, 50, 2_500, 5_000, 86_400_000].map(upTo)).toEqual([1, 2, 2, 4, 4, 5, 5]);
@@ -140,9 +140,9 @@ export function describeStatistics({ consume, next, now, advance, counts }: Cont
       const shop = await consume(['a', 'b']);
       const { transport } = shop;
       const revisions = async (): Promise<string[]> => [
-        await transport.revision(),
-        await transport.revision('a'),
-        await transport.revision('b'),
+        await transport.counts.revision(),
+        await transport.counts.revision('a'),
+        await transport.counts.revision('b'),
       ];
       const change = async () => {
         const minute = minuteOf(transport);

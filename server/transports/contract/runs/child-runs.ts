@@ -60,17 +60,17 @@ export function describeChildRuns(stage: ContractStage): void {
       await child.wait([{ key: 'invoke', run: grandchild }]);
       await child.commit(suspended(0));
       const outcome = failed('cancelled');
-      expect(await shop.transport.endRun('run', parent.envelope.id, outcome, cancelled)).toBe('ok');
+      expect(await shop.transport.runs.end('run', parent.envelope.id, outcome, cancelled)).toBe('ok');
       expect((await next(shop)).envelope).toMatchObject({ type: 'cancelled', body: '"child"' });
       for (const id of [run.id, grandchild.id]) {
-        const record = await shop.transport.run('child', id);
+        const record = await shop.transport.runs.get('child', id);
         expect(record).toMatchObject({ status: 'failed', error: { message: 'cancelled' } });
         expect(record?.waits.map(({ runId }) => runId)).toEqual(id === run.id ? [grandchild.id] : []);
       }
       const none = { pending: 0, active: 0, suspended: 0 };
       expect(await counts(shop.transport, 'run')).toMatchObject({ received: 1, failed: 1, ...none });
       expect(await counts(shop.transport, 'child')).toMatchObject({ received: 2, failed: 2, ...none });
-      expect(await shop.transport.deadLetters('child', 9)).toEqual([]);
+      expect(await shop.transport.deadLetters.list('child', 9)).toEqual([]);
     });
 
     it('lose their lease if they run when their parent is ended', async () => {
@@ -80,7 +80,7 @@ export function describeChildRuns(stage: ContractStage): void {
       const child = await next(shop);
       const reasons: Error[] = [];
       child.onRevoked = (reason) => reasons.push(reason);
-      await shop.transport.endRun('run', parent.envelope.id, failed('cancelled'), cancelled);
+      await shop.transport.runs.end('run', parent.envelope.id, failed('cancelled'), cancelled);
       await until(() => reasons.length > 0);
       expect(await child.commit(completed())).toBe('already');
     });

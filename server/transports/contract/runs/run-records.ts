@@ -42,7 +42,7 @@ export function describeRunRecords(stage: ContractStage): void {
         ids.push(delivery.envelope.id);
         await delivery.commit(outcome);
       }
-      const records = await Promise.all(ids.map((id) => shop.transport.run('run', id)));
+      const records = await Promise.all(ids.map((id) => shop.transport.runs.get('run', id)));
       expect(records.map((record) => record?.status)).toEqual([
         undefined,
         undefined,
@@ -61,12 +61,12 @@ export function describeRunRecords(stage: ContractStage): void {
       await (await next(shop)).commit(completed());
       const delivery = await startRun(shop);
       const { id } = delivery.envelope;
-      const ended = shop.transport.runEnded('run', id, new AbortController().signal);
+      const ended = shop.transport.runs.ended('run', id, new AbortController().signal);
       await delivery.commit({ ...completed(), result: '1' });
       expect(await ended).toMatchObject({ result: '1' });
       await advance(600);
-      await until(async () => (await shop.transport.run('run', id)) === undefined);
-      expect(await shop.transport.run('kept', other.id)).toMatchObject({ status: 'completed' });
+      await until(async () => (await shop.transport.runs.get('run', id)) === undefined);
+      expect(await shop.transport.runs.get('kept', other.id)).toMatchObject({ status: 'completed' });
     });
   });
 }

@@ -31,7 +31,7 @@ export function createRunStage({ next }: ContractStage): RunStage {
       return next(shop);
     },
     async state(shop, { envelope: { type, id } }) {
-      const record = await shop.transport.run(type, id);
+      const record = await shop.transport.runs.get(type, id);
       if (record === undefined) throw new Error(`run ${id} is unknown`);
       return [record.status, [...record.waits]];
     },

@@ -55,7 +55,7 @@ export function describeRuns({ advance, consume, counts, inTime, next, until }: 
       await shop.transport.publish([sent]);
       const delivery = await next(shop);
       await delivery.checkpoint('pick', '1');
-      expect(await shop.transport.run('run', sent.id)).toMatchObject({
+      expect(await shop.transport.runs.get('run', sent.id)).toMatchObject({
         id: sent.id,
         service: 'shop',
         envelope: { body: '{"order":1}' },
@@ -66,10 +66,10 @@ export function describeRuns({ advance, consume, counts, inTime, next, until }: 
       });
       await delivery.commit(retry(30));
       await (await next(shop)).commit({ ...completed(), result: '"done"' });
-      const ended = await shop.transport.run('run', sent.id);
+      const ended = await shop.transport.runs.get('run', sent.id);
       expect(ended).toMatchObject({ status: 'completed', result: '"done"', error: undefined });
       expect(ended?.endedAt).toBeGreaterThanOrEqual(ended?.acceptedAt ?? Number.NaN);
-      expect(await shop.transport.run('run', 'unknown')).toBeUndefined();
+      expect(await shop.transport.runs.get('run', 'unknown')).toBeUndefined();
     });
 
     it('wait for their retry with the next attempt', async () => {
@@ -77,7 +77,7 @@ export function describeRuns({ advance, consume, counts, inTime, next, until }: 
       const sent = envelope('run');
       await shop.transport.publish([sent]);
       await (await next(shop)).commit(retry(60_000));
-      expect(await shop.transport.run('run', sent.id)).toMatchObject({ status: 'waiting', attempt: 2 });
+      expect(await shop.transport.runs.get('run', sent.id)).toMatchObject({ status: 'waiting', attempt: 2 });
     });
 
     it('are listed newest first, over all services', async () => {
@@ -89,7 +89,7 @@ export function describeRuns({ advance, consume, counts, inTime, next, until }: 
       }
       await (await next(mail)).commit(failed('no'));
       const latestRuns = async (runTypes: string[], runLimit: number): Promise<Overview['runs']> =>
-        (await shop.transport.overview({ types: [], runTypes, runLimit })).runs;
+        (await shop.transport.lookup.overview({ types: [], runTypes, runLimit })).runs;
       const [latest, none] = await latestRuns(['run', 'other'], 4);
       expect(latest).toHaveLength(4);
       expect(none).toEqual([]);
@@ -108,12 +108,12 @@ export function describeRuns({ advance, consume, counts, inTime, next, until }: 
       const sent = envelope('run');
       await shop.transport.publish([sent]);
       const { signal } = new AbortController();
-      const ended = shop.transport.runEnded('run', sent.id, signal);
+      const ended = shop.transport.runs.ended('run', sent.id, signal);
       await (await next(shop)).commit({ ...completed(), result: '7' });
       await until(() => true);
       expect(await ended).toMatchObject({ status: 'completed', result: '7' });
-      expect(await shop.transport.runEnded('run', sent.id, signal)).toMatchObject({ status: 'completed' });
-      expect(await shop.transport.runEnded('run', 'unknown', signal)).toBeUndefined();
+      expect(await shop.transport.runs.ended('run', sent.id, signal)).toMatchObject({ status: 'completed' });
+      expect(await shop.transport.runs.ended('run', 'unknown', signal)).toBeUndefined();
     });
 
     it.each([
@@ -125,7 +125,7 @@ export function describeRuns({ advance, consume, counts, inTime, next, until }: 
       await shop.transport.publish(sent);
       const { signal } = new AbortController();
       setMaxListeners(0, signal);
-      const ended = sent.map(({ id }) => shop.transport.runEnded('run', id, signal));
+      const ended = sent.map(({ id }) => shop.transport.runs.ended('run', id, signal));
       await until(() => shop.waiting.length === 200);
       const commits = shop.waiting
         .splice(0)
@@ -141,11 +141,11 @@ export function describeRuns({ advance, consume, counts, inTime, next, until }: 
       for (let from = 0; from < 2_000; from += 250) await shop.transport.publish(sent.slice(from, from + 250));
       const { signal } = new AbortController();
       setMaxListeners(0, signal);
-      const ended = sent.map(({ id }) => shop.transport.runEnded('run', id, signal));
+      const ended = sent.map(({ id }) => shop.transport.runs.ended('run', id, signal));
       for (let from = 0; from < 2_000; from += 500) {
         const ends = sent
           .slice(from, from + 500)
-          .map(({ id }) => shop.transport.endRun('run', id, failed(id), cancelled));
+          .map(({ id }) => shop.transport.runs.end('run', id, failed(id), cancelled));
         expect(new Set(await Promise.all(ends))).toEqual(new Set(['ok']));
       }
       const messages = (await Promise.all(ended)).map((run) => run?.error?.message);
@@ -158,7 +158,7 @@ export function describeRuns({ advance, consume, counts, inTime, next, until }: 
       const sent = envelope('run');
       await shop.transport.publish([sent]);
       const { signal } = new AbortController();
-      const ended = [shop, other].map(({ transport }) => transport.runEnded('run', sent.id, signal));
+      const ended = [shop, other].map(({ transport }) => transport.runs.ended('run', sent.id, signal));
       await until(() => shop.waiting.length + other.waiting.length > 0);
       await (shop.waiting.length > 0 ? shop : other).shift().commit({ ...completed(), result: '7' });
       expect(await Promise.all(ended)).toMatchObject([{ result: '7' }, { result: '7' }]);
@@ -169,10 +169,10 @@ export function describeRuns({ advance, consume, counts, inTime, next, until }: 
       const sent = envelope('run');
       await shop.transport.publish([sent]);
       const controller = new AbortController();
-      const ended = shop.transport.runEnded('run', sent.id, controller.signal);
+      const ended = shop.transport.runs.ended('run', sent.id, controller.signal);
       controller.abort(cancelled);
       await expect(ended).rejects.toBe(cancelled);
-      await expect(shop.transport.runEnded('run', sent.id, controller.signal)).rejects.toBe(cancelled);
+      await expect(shop.transport.runs.ended('run', sent.id, controller.signal)).rejects.toBe(cancelled);
     });
 
     it('tell those that watch them, in every connection, of each entry and wait', async () => {
@@ -183,11 +183,11 @@ export function describeRuns({ advance, consume, counts, inTime, next, until }: 
       const running = await next(shop);
       const changes = new Set<string>();
       const ends = [
-        await shop.transport.watchRun('run', sent.id, () => changes.add('here')),
-        await other.transport.watchRun('run', sent.id, () => changes.add('there')),
+        await shop.transport.runs.watch('run', sent.id, () => changes.add('here')),
+        await other.transport.runs.watch('run', sent.id, () => changes.add('there')),
       ];
       const seen = async (from: number) => {
-        const { checkpoints, waits, status } = (await other.transport.runSince('run', sent.id, from)) ?? {};
+        const { checkpoints, waits, status } = (await other.transport.runs.getSince('run', sent.id, from)) ?? {};
         return { keys: [...(checkpoints?.keys() ?? [])], waits: waits?.map(({ key }) => key), status };
       };
       const changed = async (): Promise<void> => {
@@ -213,7 +213,7 @@ export function describeRuns({ advance, consume, counts, inTime, next, until }: 
       await resumed.checkpoint('last', '3');
       await until(async () => (await seen(3)).keys.length === 1);
       expect([...changes]).toEqual([]);
-      expect(await other.transport.runSince('run', 'unknown', 0)).toBeUndefined();
+      expect(await other.transport.runs.getSince('run', 'unknown', 0)).toBeUndefined();
     });
 
     it('are not delivered at their due time after they were ended from outside', async () => {
@@ -222,12 +222,12 @@ export function describeRuns({ advance, consume, counts, inTime, next, until }: 
       const [id, result] = await inTime(delayMs, async () => {
         const sent = envelope('run', { delayMs });
         await shop.transport.publish([sent]);
-        return [sent.id, await shop.transport.endRun('run', sent.id, failed('cancelled'), cancelled)];
+        return [sent.id, await shop.transport.runs.end('run', sent.id, failed('cancelled'), cancelled)];
       });
       expect(result).toBe('ok');
       await advance(delayMs + 50);
       expect(shop.waiting.map((delivery) => delivery.envelope.id)).not.toContain(id);
-      expect(await shop.transport.find(id)).toMatchObject([{ status: 'failed', attempts: [] }]);
+      expect(await shop.transport.lookup.find(id)).toMatchObject([{ status: 'failed', attempts: [] }]);
     });
 
     it('emit events when they are ended from outside while they wait', async () => {
@@ -235,9 +235,9 @@ export function describeRuns({ advance, consume, counts, inTime, next, until }: 
       const sent = envelope('run', { delayMs: 60_000 });
       await shop.transport.publish([sent]);
       const outcome = failed('cancelled', [envelope('b')]);
-      expect(await shop.transport.endRun('run', sent.id, outcome, cancelled)).toBe('ok');
-      expect(await shop.transport.endRun('run', sent.id, outcome, cancelled)).toBe('already');
-      expect(await shop.transport.endRun('run', 'unknown', outcome, cancelled)).toBe('fenced');
+      expect(await shop.transport.runs.end('run', sent.id, outcome, cancelled)).toBe('ok');
+      expect(await shop.transport.runs.end('run', sent.id, outcome, cancelled)).toBe('already');
+      expect(await shop.transport.runs.end('run', 'unknown', outcome, cancelled)).toBe('fenced');
       expect((await next(shop)).envelope.type).toBe('b');
       expect(await counts(shop.transport, 'run')).toMatchObject({ received: 1, failed: 1, pending: 0, active: 0 });
     });
@@ -249,7 +249,7 @@ export function describeRuns({ advance, consume, counts, inTime, next, until }: 
       const running = await next(shop);
       const reasons: Error[] = [];
       running.onRevoked = (reason) => reasons.push(reason);
-      expect(await shop.transport.endRun('run', sent[0].id, failed('cancelled'), cancelled)).toBe('ok');
+      expect(await shop.transport.runs.end('run', sent[0].id, failed('cancelled'), cancelled)).toBe('ok');
       await until(() => reasons.length > 0);
       expect(reasons[0]?.message).toBe('cancelled');
       expect(await running.commit(completed())).toBe('already');
@@ -292,7 +292,7 @@ export function describeRuns({ advance, consume, counts, inTime, next, until }: 
         const expected = { id: triggeredId(service, sent.id, runs.type), key: sent.key, causeId: sent.id, depth: 1 };
         expect(delivered).toMatchObject(expected);
         expect(delivered.id).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
-        expect(await consumption.transport.run(runs.type, delivered.id)).toMatchObject({ envelope: expected });
+        expect(await consumption.transport.runs.get(runs.type, delivered.id)).toMatchObject({ envelope: expected });
       }
     });
   });

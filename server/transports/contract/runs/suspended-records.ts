@@ -51,7 +51,7 @@ export function describeSuspendedRecords({ advance, consume, next, counts }: Con
 
       const { body: payload, dedupe: _, ...shown } = sent;
       const known = { status: 'suspended', attempt: 2, envelope: { ...shown, body: payload } };
-      const record = await reader.transport.run('run', sent.id);
+      const record = await reader.transport.runs.get('run', sent.id);
       expect(record).toMatchObject(known);
       expect([...(record?.checkpoints ?? [])]).toEqual(entries);
       const awaited = open.map(({ key, event }) => ({
@@ -61,14 +61,14 @@ export function describeSuspendedRecords({ advance, consume, next, counts }: Con
         since: expect.any(Number),
       }));
       expect(new Set(record?.waits)).toEqual(new Set(awaited));
-      const since = await reader.transport.runSince('run', sent.id, Math.max(0, outputs.length - 1));
+      const since = await reader.transport.runs.getSince('run', sent.id, Math.max(0, outputs.length - 1));
       expect(since).toMatchObject({ status: 'suspended', attempt: 2, envelope: shown, waits: record?.waits });
       expect([...(since?.checkpoints.keys() ?? [])]).toEqual(entries.slice(-1).map(([key]) => key));
-      const [found] = await reader.transport.find(sent.id, { bodies: true });
+      const [found] = await reader.transport.lookup.find(sent.id, { bodies: true });
       expect(found).toMatchObject({ status: 'suspended', body: payload, requestId: links.requestId });
-      const { events } = await reader.transport.request(links.requestId);
+      const { events } = await reader.transport.lookup.request(links.requestId);
       expect(events.map(({ id, status }) => [id, status])).toEqual([[sent.id, 'suspended']]);
-      expect(await reader.transport.erase(links.requestId)).toMatchObject({ runs: 0, pending: 1 });
+      expect(await reader.transport.lookup.erase(links.requestId)).toMatchObject({ runs: 0, pending: 1 });
       const [receipt] = await shop.transport.publish([envelope('run', { dedupe: { id: 'once', windowMs: 1 } })]);
       expect(receipt).toMatchObject({ id: sent.id });
       expect(await counts(shop.transport, 'run')).toMatchObject({ received: 2, suspended: 1, active: 0 });
@@ -80,8 +80,8 @@ export function describeSuspendedRecords({ advance, consume, next, counts }: Con
       expect(JSON.parse(resumed.checkpoints.get(keys[0] ?? '') ?? '')).toMatchObject({ by: 'event', payload: 7 });
       await resumed.wait([{ key: 'forever', event }]);
       await resumed.commit(suspended(outputs.length + 1));
-      expect(await shop.transport.endRun('run', sent.id, failed('cancelled'), new Error('cancelled'))).toBe('ok');
-      const ended = await reader.transport.run('run', sent.id);
+      expect(await shop.transport.runs.end('run', sent.id, failed('cancelled'), new Error('cancelled'))).toBe('ok');
+      const ended = await reader.transport.runs.get('run', sent.id);
       expect(ended).toMatchObject({ ...known, status: 'failed', error: { message: 'cancelled' } });
       expect(ended?.waits).toHaveLength(Math.min(waits, keptWaits));
       expect(ended?.waits.some(({ key }) => key === keys[0])).toBe(false);

@@ -113,7 +113,7 @@ export function describeSuspensions(stage: ContractStage): void {
       const delivery = await startRun(shop);
       await delivery.wait([{ key: 'wait', event: { type: 'reply', key: undefined } }]);
       await shop.transport.publish([envelope('reply')]);
-      await until(async () => (await shop.transport.run('run', delivery.envelope.id))?.checkpoints.size === 1);
+      await until(async () => (await shop.transport.runs.get('run', delivery.envelope.id))?.checkpoints.size === 1);
       await delivery.commit(suspended(0));
       expect(resolution(await next(shop), 'wait')).toMatchObject({ by: 'event' });
       expect(await counts(shop.transport, 'run')).toMatchObject({ active: 1, suspended: 0 });
@@ -136,7 +136,9 @@ export function describeSuspensions(stage: ContractStage): void {
       await delivery.wait([{ key: 'time', delayMs: 20 }]);
       await until(() => told.length === 4);
       expect(told).toEqual(['one', 'event', 'two', 'time']);
-      expect([...((await shop.transport.run('run', delivery.envelope.id))?.checkpoints.keys() ?? [])]).toEqual(told);
+      expect([...((await shop.transport.runs.get('run', delivery.envelope.id))?.checkpoints.keys() ?? [])]).toEqual(
+        told,
+      );
       expect(await counts(shop.transport, 'run')).toMatchObject({ active: 1, suspended: 0 });
     });
 

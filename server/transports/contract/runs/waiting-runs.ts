@@ -51,7 +51,7 @@ export function describeWaitingRuns(stage: ContractStage): void {
       expect(await approvals()).toBe(3);
       await ended.commit(completed());
       expect(await approvals()).toBe(2);
-      await shop.transport.endRun('run', cancelled.id, failed('cancelled'), new Error('cancelled'));
+      await shop.transport.runs.end('run', cancelled.id, failed('cancelled'), new Error('cancelled'));
       expect(await approvals()).toBe(1);
       await shop.transport.publish([envelope('decided', { key: 'two' })]);
       expect(await approvals()).toBeUndefined();
@@ -75,7 +75,7 @@ export function describeWaitingRuns(stage: ContractStage): void {
       await elsewhere.commit(suspended(0));
       const sleepy = await suspend(shop, [{ key: 'sleep', delayMs: 600_000 }], 'sleepy');
 
-      const [waiting = [], ofSleepy, ofPlain] = await shop.transport.waiting(['run', 'sleepy', 'plain'], 9);
+      const [waiting = [], ofSleepy, ofPlain] = await shop.transport.runs.waiting(['run', 'sleepy', 'plain'], 9);
       expect(idsOf(waiting.slice(0, 2))).toEqual([first.id, second.envelope.id]);
       expect(waiting.slice(2).map(({ id, service }) => [id, service])).toEqual(
         expect.arrayContaining([
@@ -88,7 +88,7 @@ export function describeWaitingRuns(stage: ContractStage): void {
       expect(waiting[1]).toMatchObject({ status: 'active', waits: [{ key: 'b' }, { key: 'c' }] });
       expect(idsOf(ofSleepy)).toEqual([sleepy.id]);
       expect(ofPlain).toEqual([]);
-      const [limited] = await other.transport.waiting(['run'], 2);
+      const [limited] = await other.transport.runs.waiting(['run'], 2);
       expect(idsOf(limited)).toEqual([first.id, second.envelope.id]);
     });
   });

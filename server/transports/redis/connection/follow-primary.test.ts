@@ -60,7 +60,7 @@ describe('a failover that leaves connections open', () => {
     const proxy = await startSwitchingProxy(portOf(before));
     onTestFinished(() => proxy.close());
     const shop = await startShop({ url: `redis://127.0.0.1:${proxy.port}`, emitTimeoutMs: 60_000 });
-    const counts = async () => (await shop.transport.counts(['a']))[0]?.total;
+    const counts = async () => (await shop.transport.counts.get(['a']))[0]?.total;
     await shop.transport.publish([envelope('a')]);
     await until(async () => (await counts())?.completed === 1);
     // A failover loses what the replica does not have yet.

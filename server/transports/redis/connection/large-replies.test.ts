@@ -47,7 +47,7 @@ it('reads large dead letters in several replies', async () => {
   await shop.transport.publish(Array.from({ length: count }, () => envelope('a', { body: large })));
   for (let n = 0; n < count; n += 1) await (await next(shop)).commit(failed('no'));
   const longest = longestReply(deadLettersScript);
-  const found = await shop.transport.deadLetters('a', 100);
+  const found = await shop.transport.deadLetters.list('a', 100);
   expect(found.map(({ envelope: { body } }) => body)).toEqual(Array(count).fill(large));
   expect(await longest()).toBeLessThan(1.5 * maxBatchLength);
 });
@@ -60,7 +60,7 @@ it('reads large results of runs that end together in several replies', async () 
   await Promise.all(shop.waiting.map((delivery) => delivery.commit({ ...completed(), result: large })));
   const longest = longestReply(awaitRunsScript);
   const { signal } = new AbortController();
-  const ended = await Promise.all(sent.map(({ id }) => shop.transport.runEnded('run', id, signal)));
+  const ended = await Promise.all(sent.map(({ id }) => shop.transport.runs.ended('run', id, signal)));
   expect(ended.map((run) => run?.result)).toEqual(Array(count).fill(large));
   expect(await longest()).toBeLessThan(1.5 * maxBatchLength);
 });

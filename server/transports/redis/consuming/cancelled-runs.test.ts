@@ -35,10 +35,10 @@ it.each(['before', 'after'])(
     await shop.transport.publish([sent]);
     await reading.promise;
     // Resolves with the message that ends the lease: it has arrived by then.
-    const ended = shop.transport.runEnded('run', sent.id, new AbortController().signal);
+    const ended = shop.transport.runs.ended('run', sent.id, new AbortController().signal);
     await until(async () => (await admin.exists(`{${prefix()}}:run:shop/run:e-${sent.id}:waiters`)) === 1);
     const cancelled = { ...failed('cancelled'), cancelled: true } as const;
-    expect(await other.transport.endRun('run', sent.id, cancelled, new Error('cancelled'))).toBe('ok');
+    expect(await other.transport.runs.end('run', sent.id, cancelled, new Error('cancelled'))).toBe('ok');
     expect(await ended).toMatchObject({ status: 'failed' });
     goOn.resolve();
     const following = envelope('run');
@@ -58,7 +58,7 @@ it('a run that another process cancels while its process drains is aborted', asy
   delivery.onRevoked = (reason) => reasons.push(reason);
   const closing = shop.transport.close({ drainMs: 60_000 });
   const cancelled = { ...failed('cancelled'), cancelled: true } as const;
-  expect(await other.transport.endRun('run', sent.id, cancelled, new Error('cancelled'))).toBe('ok');
+  expect(await other.transport.runs.end('run', sent.id, cancelled, new Error('cancelled'))).toBe('ok');
   expect(await closing).toEqual({ released: 0, overdue: 0 });
   expect(reasons).toMatchObject([{ message: 'cancelled' }]);
 });

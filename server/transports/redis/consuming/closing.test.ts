@@ -43,12 +43,12 @@ it('leaves no connection to calls that wait for a run when the connection is clo
   await shop.transport.close({ drainMs: 0 });
   await other.transport.close({ drainMs: 0 });
   const stopped = new AbortController();
-  const ended = shop.transport.runEnded('run', sent.id, stopped.signal);
-  const endWatch = await shop.transport.watchRun('run', sent.id, () => {});
+  const ended = shop.transport.runs.ended('run', sent.id, stopped.signal);
+  const endWatch = await shop.transport.runs.watch('run', sent.id, () => {});
   stopped.abort(new Error('the hub has stopped'));
   await expect(ended).rejects.toThrow('the hub has stopped');
   endWatch();
-  const late = other.transport.runEnded('run', sent.id, stopped.signal);
+  const late = other.transport.runs.ended('run', sent.id, stopped.signal);
   await expect(late).rejects.toThrow('the hub has stopped');
   expect(await admin.client('LIST', 'TYPE', 'PUBSUB')).toBe('');
 });

@@ -146,7 +146,7 @@ describe('a lease', () => {
       const { queue, jobId } = leaseOf(lost);
       // Earlier versions do not have the field, and are expected to see an attempt with an error.
       if (expected.interruptions === 0) await admin.hdel(queue + jobId, 'leased');
-      const attempts = async () => (await transport.find(sent.id))[0]?.attempts ?? [];
+      const attempts = async () => (await transport.lookup.find(sent.id))[0]?.attempts ?? [];
       const interrupted = async () => (await attempts()).filter(({ isInterrupted }) => isInterrupted === true);
       const startedAt = Number(await admin.hget(queue + jobId, 'processedOn'));
       expect(await interrupted()).toEqual([]);
@@ -250,12 +250,12 @@ it('reads neither payloads nor results nor outputs for an overview', async () =>
   await delivery.commit({ ...completed(), result: `"${large}"` });
   const query = { types: ['run'], runTypes: ['run'], runLimit: 50 };
   await admin.config('RESETSTAT');
-  const { runs: listed } = await shop.transport.overview(query);
+  const { runs: listed } = await shop.transport.lookup.overview(query);
   const sent = Number(/total_net_output_bytes:(\d+)/.exec(await admin.info('stats'))?.[1]);
   expect(sent).toBeLessThan(10_000);
   expect(listed[0]).toMatchObject([{ status: 'completed', result: undefined }]);
   expect(listed[0]?.[0]?.checkpoints.get('pick')).toBe('{"durationMs":1,"output":null}');
-  const whole = await shop.transport.run('run', delivery.envelope.id);
+  const whole = await shop.transport.runs.get('run', delivery.envelope.id);
   expect(whole).toMatchObject({ result: `"${large}"`, envelope: { body: JSON.stringify(large) } });
   expect(whole?.checkpoints.get('pick')).toBe(`{"durationMs":1,"output":"${large}"}`);
 });
@@ -267,7 +267,7 @@ it('resolves runEnded for a run that ends while its listener is disconnected', a
   await shop.transport.publish(sent);
   await until(() => shop.waiting.length === sent.length);
   await waiting.start({ subscriptions: [], concurrency: 1, onDelivery: () => {} });
-  const ended = sent.map(({ id }) => waiting.runEnded('run', id, signal));
+  const ended = sent.map(({ id }) => waiting.runs.ended('run', id, signal));
   await until(async () => {
     const waiters = sent.map(({ id }) => admin.exists(`{${prefix()}}:run:shop/run:e-${id}:waiters`));
     return (await Promise.all(waiters)).every((count) => count === 1);
@@ -287,9 +287,9 @@ it('tells a process of the runs alone that it waits for', async () => {
   const others = await Promise.all(Array.from({ length: 5 }, () => consume([runs], { concurrency: 1 })));
   const sent = envelope('run');
   const { signal } = new AbortController();
-  for (const { transport } of others) await transport.runEnded('run', 'unknown', signal);
+  for (const { transport } of others) await transport.runs.ended('run', 'unknown', signal);
   await shop.transport.publish([sent]);
-  const ended = shop.transport.runEnded('run', sent.id, signal);
+  const ended = shop.transport.runs.ended('run', sent.id, signal);
   // The run may be in another process, whose outcome would otherwise come first.
   await until(async () => (await admin.exists(`{${prefix()}}:run:shop/run:e-${sent.id}:waiters`)) === 1);
   await until(() => [shop, ...others].some(({ waiting }) => waiting.length > 0));
@@ -317,7 +317,7 @@ it('ends many waiting runs in time that grows with their number', async () => {
     const reason = new Error('cancelled');
     for (let from = 0; from < count; from += 250) {
       await Promise.all(
-        sent.slice(from, from + 250).map(({ id }) => manager.endRun('run', id, failed('cancelled'), reason)),
+        sent.slice(from, from + 250).map(({ id }) => manager.runs.end('run', id, failed('cancelled'), reason)),
       );
     }
     return ((await processorMs()) - before) / count;

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { workflowOf } from '../../delivery.js';
 import { NotSubscribedError } from '../../errors.js';
 import type { DeadLetterFilter } from '../../event-record.js';
-import type { DeadLetterRecord } from '../../transport.js';
+import type { DeadLetterRecord, DeadLetterStore } from '../../transport.js';
 import type { CommandClient } from '../connection/command-client.js';
 import { prelude } from '../connection/keys.js';
 import { readArray, readNumber, readOptional, readString } from '../connection/reply.js';
@@ -11,7 +11,7 @@ import { maxBatchLength } from '../connection/script-limits.js';
 import { deadLetters } from '../jobs/dead-letter-fragments.js';
 import { decodeAnyEnvelope, decodeError } from '../jobs/event-codec.js';
 import { eventLog } from '../jobs/event-log.js';
-import { encodeName, jobIdOf, typeOf } from '../names.js';
+import { encodeName, jobIdOf, serviceTypeOf, typeOf } from '../names.js';
 import { counters } from '../statistics/counters.js';
 import { acceptance } from './acceptance.js';
 import { requestArguments } from './stored-events.js';
@@ -65,7 +65,7 @@ return { found, stoppedAt }
 });
 
 /** Returns the latest dead letters of a service type, newest first. */
-export async function readDeadLetters(
+async function readDeadLetters(
   commands: CommandClient,
   serviceType: string,
   limit: number,
@@ -144,7 +144,7 @@ return 1
  *
  * @throws {NotSubscribedError} if the service no longer subscribes to the type; the dead letter is retained
  */
-export async function replay(commands: CommandClient, service: string, id: string): Promise<boolean> {
+async function replay(commands: CommandClient, service: string, id: string): Promise<boolean> {
   // The token makes a repetition harmless if the reply is lost with the connection.
   const args = [randomUUID(), commands.repeatWithinMs, encodeName(service), jobIdOf(id)];
   const reply = await commands.runRemembered(replayScript, args);
@@ -153,4 +153,12 @@ export async function replay(commands: CommandClient, service: string, id: strin
     throw new NotSubscribedError(service, [workflowOf(type) ?? type], []);
   }
   return readNumber(reply) === 1;
+}
+
+/** Returns the dead letters of a service on Redis. */
+export function redisDeadLetters(commands: CommandClient, service: string): DeadLetterStore {
+  return {
+    list: (type, limit, filter = {}) => readDeadLetters(commands, serviceTypeOf(service, type), limit, filter),
+    replay: (id) => replay(commands, service, id),
+  };
 }

@@ -50,9 +50,9 @@ it('rejects an outcome that cannot be stored, and records the rest of the turn',
 });
 
 it.each([
-  ['replay', (manager: Manager) => manager.replay(half)],
-  ['run', (manager: Manager) => manager.run('a', half)],
-  ['counts', (manager: Manager) => manager.counts([half])],
+  ['replay', (manager: Manager) => manager.deadLetters.replay(half)],
+  ['run', (manager: Manager) => manager.runs.get('a', half)],
+  ['counts', (manager: Manager) => manager.counts.get([half])],
 ])('%s rejects an id that cannot be stored', async (_, call) => {
   const shop = await consume(['a']);
   await expect(call(shop.transport)).rejects.toMatchObject({ code: 'ERR_INVALID_OPTION' });

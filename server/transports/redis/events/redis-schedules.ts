@@ -29,11 +29,11 @@ export class RedisSchedules implements ScheduleStore {
     this.#parts = parts;
   }
 
-  async schedules(): Promise<readonly ScheduleRecord[]> {
+  async list(): Promise<readonly ScheduleRecord[]> {
     return readSchedules(await this.#parts.commands.runScript(schedulesScript, []));
   }
 
-  async openSchedules(openings: readonly ScheduleOpening[]): Promise<boolean> {
+  async open(openings: readonly ScheduleOpening[]): Promise<boolean> {
     if (openings.length === 0) return true;
     const { service, commands, processId } = this.#parts;
     const rows = openings.flatMap(({ name, definition, times, position, revision }) => [

@@ -4,8 +4,12 @@ import {
   type EventStatus,
   eventOfRun,
   keepAttempt,
+  toRecentEvents,
+  toRequestRecords,
 } from '../../event-record.js';
 import { keptRecent, maxRequestEvents } from '../../limits.js';
+import type { EventLookup } from '../../transport.js';
+import type { CommandClient } from '../connection/command-client.js';
 import { prelude } from '../connection/keys.js';
 import { readArray, readNumber, readOptional, readString, unexpected } from '../connection/reply.js';
 import { LuaFragment, Script } from '../connection/script.js';
@@ -14,7 +18,7 @@ import { deadLetters } from '../jobs/dead-letter-fragments.js';
 import { decodeAnyEnvelope, decodeError } from '../jobs/event-codec.js';
 import { eventLog } from '../jobs/event-log.js';
 import { keyLines } from '../jobs/gates.js';
-import { eventIdOf, jobIdOf, serviceOf, typeOf } from '../names.js';
+import { encodeName, eventIdOf, jobIdOf, serviceOf, typeOf } from '../names.js';
 import { runRetention } from '../runs/run-records.js';
 import { oneRun, readRun } from '../runs/stored-runs.js';
 import { suspendedRuns } from '../runs/suspended-runs.js';
@@ -96,7 +100,7 @@ end
   [attempts, prelude, deadLetters, eventLog, keyLines, oneRun, runRetention, suspendedRuns],
 );
 
-export const findScript: Script = new Script({
+const findScript: Script = new Script({
   name: 'find',
   access: 'reads',
   purpose: 'Finds the events with an id in all services.',
@@ -111,7 +115,7 @@ return reply
 `,
 });
 
-export const requestScript: Script = new Script({
+const requestScript: Script = new Script({
   name: 'request',
   access: 'works',
   purpose: 'Reads the events of a request, and drops those from the index that are no longer retained.',
@@ -135,7 +139,7 @@ return reply
 `,
 });
 
-export const recentScript: Script = new Script({
+const recentScript: Script = new Script({
   name: 'recent',
   access: 'reads',
   purpose: 'Reads the newest events of a type that are pending or retained.',
@@ -179,7 +183,7 @@ return reply
 `,
 });
 
-export const eraseScript: Script = new Script({
+const eraseScript: Script = new Script({
   name: 'erase',
   access: 'works',
   purpose: 'Removes the payloads of a request from dead letters and ended runs.',
@@ -227,7 +231,7 @@ export function requestArguments(requestId: string): string[] {
 }
 
 /** Returns the events that `readEvent` returned in a script. */
-export function readEvents(reply: unknown): EventRecord[] {
+function readEvents(reply: unknown): EventRecord[] {
   return readArray(reply).map(readEvent);
 }
 
@@ -323,7 +327,21 @@ function readStatus(status: unknown): EventStatus {
 }
 
 /** Returns the reply of `eraseScript`. */
-export function readErased(reply: unknown): ErasedPayloads {
+function readErased(reply: unknown): ErasedPayloads {
   const [deadLetters, runs, pending] = readArray(reply).map(readNumber);
   return { deadLetters: deadLetters ?? 0, runs: runs ?? 0, pending: pending ?? 0 };
+}
+
+/** Returns the lookups of the events of all services on Redis. */
+export function redisEvents(commands: CommandClient): Omit<EventLookup, 'overview'> {
+  return {
+    recent: async (type) => toRecentEvents(readEvents(await commands.runScript(recentScript, [encodeName(type)]))),
+    async find(id, { bodies = false } = {}) {
+      return readEvents(await commands.runScript(findScript, [jobIdOf(id), bodies ? 'all' : 'shown']));
+    },
+    async request(requestId) {
+      return toRequestRecords(readEvents(await commands.runScript(requestScript, requestArguments(requestId))));
+    },
+    erase: async (requestId) => readErased(await commands.runScript(eraseScript, requestArguments(requestId))),
+  };
 }

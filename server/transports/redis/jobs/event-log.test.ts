@@ -20,7 +20,7 @@ it('retains a bounded number of records and members of the index, dead letters t
     onDelivery: (delivery) => void delivery.commit(delivery.envelope.body === '1' ? failed('no') : completed()),
   });
   const key = (name: string): string => `{${prefix}}:${name}`;
-  const pending = async (): Promise<number> => (await shop.counts(['a']))[0]?.total.pending ?? 0;
+  const pending = async (): Promise<number> => (await shop.counts.get(['a']))[0]?.total.pending ?? 0;
   for (let batch = 0; batch < 6; batch += 1) {
     await shop.publish(
       Array.from({ length: 100 }, (_, index) => envelope('a', { requestId: randomUUID(), body: String(index % 2) })),
@@ -30,7 +30,7 @@ it('retains a bounded number of records and members of the index, dead letters t
   await shop.publish([envelope('a')]);
   await vi.waitFor(async () => {
     // Reads and failures remove what has expired.
-    await shop.deadLetters('a', 1);
+    await shop.deadLetters.list('a', 1);
     expect(await admin.zcard(key('requests'))).toBeLessThanOrEqual(2 * (keptRecent + 10));
     expect(await admin.zcard(key('index-ends:shop/a'))).toBe(0);
   }, 20_000);
@@ -50,7 +50,7 @@ it('has no member for a dead letter that is evicted while those who wait can sti
     onDelivery: (delivery) => void delivery.commit(failed('no')),
   });
   await shop.publish(Array.from({ length: 5 }, () => envelope('run', { requestId: randomUUID() })));
-  await vi.waitFor(async () => expect((await shop.counts(['run']))[0]?.total.failed).toBe(5), 20_000);
+  await vi.waitFor(async () => expect((await shop.counts.get(['run']))[0]?.total.failed).toBe(5), 20_000);
   expect(await admin.zcard(`{${prefix}}:requests`)).toBe(1);
 });
 
@@ -69,7 +69,7 @@ it('has no member for a run whose age has ended while those who wait can still r
   const end = async (body: string): Promise<string> => {
     const sent = envelope('run', { requestId: randomUUID(), body });
     await shop.publish([sent]);
-    await vi.waitFor(async () => expect(await shop.run('run', sent.id)).toBeUndefined(), 20_000);
+    await vi.waitFor(async () => expect(await shop.runs.get('run', sent.id)).toBeUndefined(), 20_000);
     return sent.id;
   };
   const id = await end('0');

@@ -1,5 +1,6 @@
 import { stoppedDescription } from '../../services.js';
-import type { ConnectedProcess } from '../../transport.js';
+import type { ConnectedProcess, FleetReader } from '../../transport.js';
+import type { CommandClient } from '../connection/command-client.js';
 import { prelude } from '../connection/keys.js';
 import { readArray, readHash, readString } from '../connection/reply.js';
 import { LuaFragment, Script, type ScriptArgument } from '../connection/script.js';
@@ -41,7 +42,7 @@ end
   [prelude, retainedDescriptions],
 );
 
-export const descriptionsScript: Script = new Script({
+const descriptionsScript: Script = new Script({
   name: 'descriptions',
   access: 'reads',
   purpose: 'Reads the descriptions of all live processes, and of the last ones of services without.',
@@ -54,7 +55,7 @@ return (readDescriptions())
 `,
 });
 
-export const processesScript: Script = new Script({
+const processesScript: Script = new Script({
   name: 'processes',
   access: 'reads',
   purpose: 'Reads the descriptions and the states of all live processes.',
@@ -84,17 +85,33 @@ export interface DescriptionsQuery {
 }
 
 /** Returns the reply of {@link processesScript}. */
-export function readProcesses({ read }: DescriptionsQuery, reply: unknown): readonly ConnectedProcess[] {
+function readProcesses({ read }: DescriptionsQuery, reply: unknown): readonly ConnectedProcess[] {
   const [found, stateReply] = readArray(reply);
   const states = readArray(stateReply).map(readString);
   return read(found).live.map((description, index) => ({ description, state: states[index] ?? '' }));
 }
 
-/** Cache of the descriptions of all processes on one Redis: known ones are not read again. */
-export class Fleet {
+/** Processes on one Redis. Descriptions that are known are not read again. */
+export class Fleet implements FleetReader {
+  readonly #commands: CommandClient;
   #known: ReadonlyMap<string, string> = new Map();
   /** Descriptions with the property `isStopped`, by the hash of those without. */
   #stopped: ReadonlyMap<string, string> = new Map();
+
+  constructor(commands: CommandClient) {
+    this.#commands = commands;
+  }
+
+  async registered(): Promise<readonly string[]> {
+    const { args, read } = this.query();
+    const { live, stopped } = read(await this.#commands.runScript(descriptionsScript, args));
+    return [...live, ...stopped];
+  }
+
+  async processes(): Promise<readonly ConnectedProcess[]> {
+    const query = this.query();
+    return readProcesses(query, await this.#commands.runScript(processesScript, query.args));
+  }
 
   query(): DescriptionsQuery {
     // A reply leaves out what the query named as known, even if another reply has arrived since.

@@ -34,7 +34,7 @@ it('keeps the limits of the process that started last when an earlier one regist
   const ids = await processes();
   const after = await consume([{ type: 'a', concurrency: 1 }]);
   await expire(ids);
-  expect(await after.transport.registered()).toHaveLength(1);
+  expect(await after.transport.fleet.registered()).toHaveLength(1);
   vi.advanceTimersByTime(5_000);
   await until(async () => (await processes()).length === 2);
   await after.transport.publish([envelope('a'), envelope('a')]);
@@ -82,11 +82,11 @@ it('hears of the end of a run that it awaits although its registration had expir
   await one.transport.publish([run]);
   const delivery = await next(one);
   const waiters = () => admin.smembers(`{${prefix()}}:run:shop/flow:e-${run.id}:waiters`);
-  const ended = one.transport.runEnded('flow', run.id, signal);
+  const ended = one.transport.runs.ended('flow', run.id, signal);
   await until(async () => (await waiters()).length === 1);
   await expire([first]);
   const two = await consume([flow]);
-  const endedToo = two.transport.runEnded('flow', run.id, signal);
+  const endedToo = two.transport.runs.ended('flow', run.id, signal);
   // A dead process would wait for ever.
   await until(async () => (await waiters()).join() !== first && (await waiters()).length === 1);
   vi.advanceTimersByTime(5_000);
@@ -101,7 +101,7 @@ it('reports the number of running handlers with each heartbeat', async () => {
   await shop.transport.publish([envelope('a')]);
   const delivery = await next(shop);
   const active = async (): Promise<unknown> =>
-    (await shop.transport.processes()).map(({ state }) => (JSON.parse(state) as { active: number }).active);
+    (await shop.transport.fleet.processes()).map(({ state }) => (JSON.parse(state) as { active: number }).active);
   expect(await active()).toEqual([0]);
   vi.advanceTimersByTime(5_000);
   await until(async () => JSON.stringify(await active()) === '[1]');

@@ -24,7 +24,7 @@ async function expireProcesses(): Promise<void> {
 
 /** Returns the descriptions that a process without subscriptions sees. */
 async function seen(manager: TransportManager): Promise<unknown[]> {
-  return (await manager.registered()).map((json) => JSON.parse(json));
+  return (await manager.fleet.registered()).map((json) => JSON.parse(json));
 }
 
 /** Sends heartbeats until a condition is true. One that comes while another is under way is left out. */
@@ -47,7 +47,7 @@ it('shows the types of a service whose processes were killed', async () => {
   const observer = connect('watch');
   expect(await seen(observer)).toEqual(expect.arrayContaining([{ ...JSON.parse(text(1)), isStopped: true }]));
   expect(await seen(observer)).toHaveLength(2);
-  expect(await observer.processes()).toEqual([]);
+  expect(await observer.fleet.processes()).toEqual([]);
   expect(await lives()).toEqual([-1, -1]);
   await observer.close({ drainMs: 0 });
 });

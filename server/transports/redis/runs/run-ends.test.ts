@@ -37,10 +37,10 @@ it.each(
       const sent = envelope('run');
       await starter.transport.publish([sent]);
       expect(await (await next(shop)).commit(outcome)).toBe('ok');
-      await until(async () => (await shop.transport.run('run', sent.id)) === undefined);
-      const first = await starter.transport.runEnded('run', sent.id, signal);
+      await until(async () => (await shop.transport.runs.get('run', sent.id)) === undefined);
+      const first = await starter.transport.runs.ended('run', sent.id, signal);
       // A caller whose connection was lost asks again.
-      return [first, await starter.transport.runEnded('run', sent.id, signal)];
+      return [first, await starter.transport.runs.ended('run', sent.id, signal)];
     });
     expect(ended).toMatchObject([end, end]);
   },
@@ -76,14 +76,14 @@ it('a process that has lost the reply reads the end of a run again, also if the 
   const run = redisKey(`{${prefix()}}`, 'run', 'shop/run', `e-${sent.id}`);
   // Accepted long ago.
   await admin.hincrby(run, 'acceptedAt', -3_600_000);
-  const ended = starter.transport.runEnded('run', sent.id, signal);
+  const ended = starter.transport.runs.ended('run', sent.id, signal);
   await until(async () => (await admin.exists(`${run}:waiters`)) === 1);
   const [first, second] = [await next(shop), await next(shop)];
   await first.commit({ ...completed(), result: '7' });
   expect(await ended).toMatchObject({ result: '7' });
   await second.commit(completed());
-  await until(async () => (await shop.transport.run('run', sent.id)) === undefined);
-  expect(await starter.transport.runEnded('run', sent.id, signal)).toMatchObject({ result: '7' });
+  await until(async () => (await shop.transport.runs.get('run', sent.id)) === undefined);
+  expect(await starter.transport.runs.ended('run', sent.id, signal)).toMatchObject({ result: '7' });
 });
 
 it('a run that ends before its starter can watch it, of a type that retains no run, is watched to its end', async () => {

@@ -9,13 +9,15 @@ import type {
   TypeActivity,
   TypeDurations,
 } from '../../statistics/stats.js';
+import type { CountReader } from '../../transport.js';
+import type { CommandClient } from '../connection/command-client.js';
 import { prelude } from '../connection/keys.js';
 import { readArray, readHash, readNumber, readString, unexpected } from '../connection/reply.js';
 import { LuaFragment, Script } from '../connection/script.js';
 import { decodeError } from '../jobs/event-codec.js';
-import { eventIdOf } from '../names.js';
+import { encodeName, eventIdOf, typeList } from '../names.js';
 import { countRecords, serviceTypes } from './count-records.js';
-import { counts, readCounts } from './counts.js';
+import { counts, countsScript, readCounts, revisionScript } from './counts.js';
 import type { RecentActivities } from './recent-activities.js';
 import { StoredPeriods } from './stored-periods.js';
 
@@ -100,7 +102,7 @@ function readText(value: unknown): string {
   return value === null ? '' : readString(value);
 }
 
-export const rangeScript: Script = new Script({
+const rangeScript: Script = new Script({
   name: 'range',
   access: 'reads',
   purpose: 'Reads the histories of many types.',
@@ -115,14 +117,14 @@ return reply
 });
 
 /** Returns the reply of {@link rangeScript} as counts between two times. */
-export function readRange(from: number, to: number, reply: unknown): RangeCounts {
+function readRange(from: number, to: number, reply: unknown): RangeCounts {
   const [nowValue, ...types] = readArray(reply);
   const now = readNumber(nowValue);
   const periods: RangePeriods = rangePeriods(from, to, now);
   return { ...rangeTimes(periods), counts: types.map((type) => readPeriods(now, type).range(periods)) };
 }
 
-export const metricsScript: Script = new Script({
+const metricsScript: Script = new Script({
   name: 'metrics',
   access: 'reads',
   purpose: 'Reads the counts and the history of a type.',
@@ -136,7 +138,7 @@ return { now, (readCounts(sums)), readPeriods(ARGV[1], sums) }
 });
 
 /** Returns the reply of {@link metricsScript}. */
-export function readMetrics(type: string, reply: unknown): EventMetrics {
+function readMetrics(type: string, reply: unknown): EventMetrics {
   const [nowValue, typeCounts, periods] = readArray(reply);
   const [found] = readCounts(typeCounts);
   if (found === undefined) throw unexpected('the counts of the type', typeCounts);
@@ -151,7 +153,7 @@ export function readMetrics(type: string, reply: unknown): EventMetrics {
   };
 }
 
-export const durationsScript: Script = new Script({
+const durationsScript: Script = new Script({
   name: 'durations',
   access: 'reads',
   purpose: 'Reads the durations of many types.',
@@ -170,7 +172,7 @@ return reply
 });
 
 /** Returns the reply of {@link durationsScript}. */
-export function readDurations(reply: unknown): TypeDurations[] {
+function readDurations(reply: unknown): TypeDurations[] {
   return readArray(reply).map((entry) => {
     const [open, over] = readArray(entry);
     const [wait, duration] = [new DurationTotals(), new DurationTotals()];
@@ -186,7 +188,7 @@ export function readDurations(reply: unknown): TypeDurations[] {
   });
 }
 
-export const failuresScript: Script = new Script({
+const failuresScript: Script = new Script({
   name: 'failures',
   access: 'reads',
   purpose: 'Reads the latest failures of a type.',
@@ -203,7 +205,7 @@ return reply
 });
 
 /** Returns the reply of {@link failuresScript}: the newest failures of all services, newest first. */
-export function readFailures(reply: unknown): FailureRecord[] {
+function readFailures(reply: unknown): FailureRecord[] {
   return readArray(reply)
     .flatMap((list) => readArray(list).map(readFailure))
     .sort((a, b) => b.at - a.at)
@@ -222,5 +224,19 @@ function readFailure(entry: unknown): FailureRecord {
     ...(step !== undefined && { step: readString(step) }),
     name,
     message,
+  };
+}
+
+/** Returns the counts of all services on Redis. */
+export function redisCounts(commands: CommandClient): CountReader {
+  return {
+    get: async (types) => readCounts(await commands.runScript(countsScript, [typeList(types)])),
+    metrics: async (type) => readMetrics(type, await commands.runScript(metricsScript, [encodeName(type)])),
+    range: async (types, from, to) => readRange(from, to, await commands.runScript(rangeScript, [typeList(types)])),
+    durations: async (types) => readDurations(await commands.runScript(durationsScript, [typeList(types)])),
+    failures: async (type) => readFailures(await commands.runScript(failuresScript, [encodeName(type)])),
+    async revision(type) {
+      return readString(await commands.runScript(revisionScript, type === undefined ? [] : [encodeName(type)]));
+    },
   };
 }

@@ -34,16 +34,16 @@ it('counts every event of every process, whenever the list of changes is added t
     fc.asyncProperty(fc.array(call, { minLength: 1, maxLength: 8 }), async (calls) => {
       const { processes } = await connectTwo();
       const received = new Map<string, number>();
-      const revisions = new Set([await processes[0]?.revision()]);
+      const revisions = new Set([await processes[0]?.counts.revision()]);
       let published = 0;
       for (const { process, types: some, times } of calls) {
         for (let time = 0; time < times; time += 1) {
           await processes[process]?.publish(some.map((type) => envelope(type)));
           published += 1;
-          revisions.add(await processes[0]?.revision());
+          revisions.add(await processes[0]?.counts.revision());
           for (const type of some) received.set(type, (received.get(type) ?? 0) + 1);
         }
-        const overview = await processes[1 - process]?.overview({ types, runTypes: [], runLimit: 1 });
+        const overview = await processes[1 - process]?.lookup.overview({ types, runTypes: [], runLimit: 1 });
         const expected = types.map((type) => received.get(type) ?? 0);
         const sum = expected.reduce((total, count) => total + count, 0);
         expect(overview?.counts.map(({ total }) => total.received)).toEqual(expected);
@@ -72,10 +72,10 @@ it('counts a change in the minute in which it was made, before and after it is a
     const line = `s/a ${now - ago * minuteMs} 3 r=${count} e-21=${count} w31=${count}`;
     await admin.rpush(changes, line, line);
   }
-  const revision = await transport?.revision('a');
+  const revision = await transport?.counts.revision('a');
   const read = async (): Promise<unknown> => {
     const { received, completed, deduplicated, recent, histories, waitMs, durationMs } =
-      (await transport?.metrics('a')) ?? {};
+      (await transport?.counts.metrics('a')) ?? {};
     const minutes = histories?.minutes.received.filter((count) => count > 0);
     return { received, completed, deduplicated, minutes, waitMs, durationMs, last: recent?.last5Min };
   };
@@ -91,7 +91,7 @@ it('counts a change in the minute in which it was made, before and after it is a
   for (let call = 5; call < maxChanges; call += 1) await transport?.publish([envelope('b')]);
   expect(await admin.llen(changes)).toBe(0);
   expect(await read()).toEqual(before);
-  expect(await transport?.revision('a')).not.toBe(revision);
+  expect(await transport?.counts.revision('a')).not.toBe(revision);
   for (const each of processes) await each.close({ drainMs: 0 });
 });
 
@@ -108,7 +108,7 @@ it('counts on if something else has changed the records', async () => {
   await admin.rpush(`${start}:changes`, 'x y', '', 'x 1 0 r=1', `s/x 1 0 r=${'9'.repeat(400)}`);
   await transport?.publish(many.map(({ type }) => envelope(type)));
   expect(await admin.llen(`${start}:changes`)).toBe(0);
-  const { counts, activity } = (await transport?.overview({ types, runTypes: [], runLimit: 1 })) ?? {};
+  const { counts, activity } = (await transport?.lookup.overview({ types, runTypes: [], runLimit: 1 })) ?? {};
   expect(counts?.map(({ total }) => total.received)).toEqual(types.map(() => 1));
   expect(activity?.map(({ recent }) => recent.last5Min.received)).toEqual(types.map(() => 1));
   for (const each of processes) await each.close({ drainMs: 0 });

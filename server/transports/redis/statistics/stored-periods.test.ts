@@ -44,7 +44,7 @@ it.each([
   const more = moves ? 2 : 0;
   // A second event must not move or count anything twice.
   for (let event = 0; event < more; event += 1) await publishWithOthers(transport, 'a');
-  const { recent, histories, waitMs, durationMs } = await transport.metrics('a');
+  const { recent, histories, waitMs, durationMs } = await transport.counts.metrics('a');
   const count = (names: 'received' | 'completed'): number[] =>
     [histories.minutes, histories.fiveMinutes, histories.hours].map((history) => sum(history[names]));
   expect(count('received')).toEqual([50 + more, 70 + more, 80 + more]);
@@ -60,12 +60,12 @@ it.each([
   }
   expect(waitMs.last5Min.p95).toBe(waitMs.lastHour.p95);
   expect(durationMs.lastHour.p50).toBeGreaterThan(40);
-  const [durations] = await transport.durations(['a']);
+  const [durations] = await transport.counts.durations(['a']);
   expect([durations?.waitMs, durations?.durationMs].map((each) => sum(each?.counts ?? []))).toEqual([8, 8]);
-  const { activity } = await transport.overview({ types: ['a'], runTypes: [], runLimit: 1 });
+  const { activity } = await transport.lookup.overview({ types: ['a'], runTypes: [], runLimit: 1 });
   expect(activity[0]?.recent).toEqual(recent);
   const now = await serverTime(admin);
-  const day = await transport.range(['a'], now - 20 * 60 * minuteMs, now);
+  const day = await transport.counts.range(['a'], now - 20 * 60 * minuteMs, now);
   expect([day.stepMs, day.counts[0]?.received]).toEqual([5 * minuteMs, 60 + more]);
   await transport.close({ drainMs: 0 });
 });
@@ -115,7 +115,7 @@ async function measureWeek(): Promise<boolean> {
     await admin.hset(`${start}:minutes`, { [type]: lines.join('\n') });
     await publishWithOthers(transport, type);
   }
-  const { histories } = await transport.metrics(type);
+  const { histories } = await transport.counts.metrics(type);
   if (Math.floor((await serverTime(admin)) / minuteMs) !== current) {
     await transport.close({ drainMs: 0 });
     return false;

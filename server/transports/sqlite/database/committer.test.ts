@@ -27,7 +27,7 @@ function breakCounters(database: Database): () => void {
 }
 
 async function counts({ transport }: Process): Promise<object | undefined> {
-  const [found] = await transport.counts(['a']);
+  const [found] = await transport.counts.get(['a']);
   return found?.total;
 }
 

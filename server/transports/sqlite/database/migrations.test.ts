@@ -58,28 +58,28 @@ it.each(versions)('a hub continues with the file $name', async ({ name }) => {
   await clock.advance(50_000);
   expect(ids(process)).toContain('delayed');
 
-  expect(await transport.metrics('order')).toMatchObject({
+  expect(await transport.counts.metrics('order')).toMatchObject({
     received: 4,
     completed: 1,
     failed: 1,
     retried: 1,
     pending: 2,
   });
-  const [counts] = await transport.counts(['flow']);
+  const [counts] = await transport.counts.get(['flow']);
   expect(counts?.total).toMatchObject({ received: 4, completed: 1, failed: 1, pending: 2, deadLetters: 1 });
-  expect(await transport.deadLetters('order', 9)).toMatchObject([
+  expect(await transport.deadLetters.list('order', 9)).toMatchObject([
     { envelope: { id: 'dead', body: '{"n":2}', priority: 3 }, error: { message: 'no stock' }, step: 'pick' },
   ]);
-  expect(await transport.run('child', 'kid')).toMatchObject({ status: 'completed', result: '"grown"' });
-  expect(await transport.failures('order')).toMatchObject([{ id: 'dead' }]);
-  expect((await transport.recent('order')).newest.map(({ id }) => id)).toEqual(
+  expect(await transport.runs.get('child', 'kid')).toMatchObject({ status: 'completed', result: '"grown"' });
+  expect(await transport.counts.failures('order')).toMatchObject([{ id: 'dead' }]);
+  expect((await transport.lookup.recent('order')).newest.map(({ id }) => id)).toEqual(
     expect.arrayContaining(['done', 'dead', 'retried', 'delayed']),
   );
   expect(await transport.publish([envelope('order', { dedupe: { id: 'same', windowMs: 1 } })])).toMatchObject([
     { id: 'retried', deduplicated: true },
   ]);
-  expect(await transport.schedules()).toMatchObject([{ name: 'nightly', position: 1_767_225_601_000 }]);
-  expect(await transport.replay('dead')).toBe(true);
+  expect(await transport.schedules.list()).toMatchObject([{ name: 'nightly', position: 1_767_225_601_000 }]);
+  expect(await transport.deadLetters.replay('dead')).toBe(true);
   const { kv } = transport;
   expect([
     await kv.get('k'),

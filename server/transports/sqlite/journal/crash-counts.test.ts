@@ -89,7 +89,7 @@ it('an event that crashes three processes fails, and those that ran beside it co
     for (const delivery of fourth.deliveries) if (delivery !== refused) await delivery.commit(completed());
     await clock.advance(1_000);
   }
-  expect(await fourth.transport.metrics('a')).toMatchObject({ completed: 3, failed: 1, pending: 0 });
+  expect(await fourth.transport.counts.metrics('a')).toMatchObject({ completed: 3, failed: 1, pending: 0 });
 });
 
 it('counts no clean end, and forgets the counts of events that advance', async () => {

@@ -64,5 +64,5 @@ it('starts an event that leaves memory when a file is opened, although later one
   }
   const started = deliveries.filter((delivery) => delivery.envelope.type === 'a');
   expect(new Set(started.map((delivery) => delivery.envelope.id))).toEqual(new Set(sent.map(({ id }) => id)));
-  expect(await manager.counts(['a'])).toMatchObject([{ total: { completed: 4, pending: 0 } }]);
+  expect(await manager.counts.get(['a'])).toMatchObject([{ total: { completed: 4, pending: 0 } }]);
 });

@@ -101,22 +101,22 @@ class Twin {
     for (let round = 0; round < 500; round += 1) {
       for (const type of types) await this.end(type, 'completed');
       await this.advance(dueEveryMs);
-      const counts = await this.transport.counts(types);
+      const counts = await this.transport.counts.get(types);
       if (counts.every(({ total }) => total.pending === 0)) return;
     }
   }
 
   async state(ids: readonly string[]): Promise<object> {
     const { transport } = this;
-    const recent = await Promise.all(types.map((type) => transport.recent(type)));
+    const recent = await Promise.all(types.map((type) => transport.lookup.recent(type)));
     const byId = (events: readonly { readonly id: string }[]): object =>
       [...events].sort((a, b) => a.id.localeCompare(b.id));
     return {
       starts: this.starts,
-      counts: await transport.counts(types),
+      counts: await transport.counts.get(types),
       recent: recent.map(({ newest, failed: newestFailed }) => [byId(newest), byId(newestFailed)]),
-      request: byId((await transport.request('r')).events),
-      found: await Promise.all(ids.map((id) => transport.find(id, { bodies: true }))),
+      request: byId((await transport.lookup.request('r')).events),
+      found: await Promise.all(ids.map((id) => transport.lookup.find(id, { bodies: true }))),
     };
   }
 }
@@ -184,7 +184,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: fc.nat(50).map(
       (index): Step =>
         (twin, sent) =>
-          twin.transport.cancel(sent[index % Math.max(1, sent.length)]?.id ?? '', cancelled),
+          twin.transport.runs.cancel(sent[index % Math.max(1, sent.length)]?.id ?? '', cancelled),
     ),
   },
   {
@@ -192,7 +192,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: fc.nat(50).map(
       (index): Step =>
         (twin, sent) =>
-          twin.transport.replay(sent[index % Math.max(1, sent.length)]?.id ?? ''),
+          twin.transport.deadLetters.replay(sent[index % Math.max(1, sent.length)]?.id ?? ''),
     ),
   },
 );
@@ -253,7 +253,7 @@ it('loses nothing and keeps the order across restarts and changes of the keys', 
         (index): Step =>
           async (twin, sent) => {
             const ordered = sent.filter(({ type }) => type !== 'keyed');
-            await twin.transport.cancel(ordered[index % Math.max(1, ordered.length)]?.id ?? '', cancelled);
+            await twin.transport.runs.cancel(ordered[index % Math.max(1, ordered.length)]?.id ?? '', cancelled);
           },
       ),
     },
@@ -299,8 +299,8 @@ it('loses nothing and keeps the order across restarts and changes of the keys', 
         const [roomy, tight] = twins;
         if (roomy === undefined || tight === undefined) throw new Error('two twins');
         expect(orderedStarts(tight)).toEqual(orderedStarts(roomy));
-        const [counts] = await Promise.all(twins.map((twin) => twin.transport.counts(types)));
-        expect(await tight.transport.counts(types)).toEqual(counts);
+        const [counts] = await Promise.all(twins.map((twin) => twin.transport.counts.get(types)));
+        expect(await tight.transport.counts.get(types)).toEqual(counts);
         expect(counts?.map(({ total }) => total.pending)).toEqual([0, 0, 0]);
         expect(new Set(tight.starts.get('keyed'))).toEqual(new Set(roomy.starts.get('keyed')));
         for (const twin of twins) await twin.close();
@@ -318,7 +318,7 @@ it('delivers thousands of events that become due at once, with three in memory',
   await twin.transport.publish(Array.from({ length: 1_000 }, () => envelope('plain', { delayMs: 10 })));
   await twin.clock.advance(10);
   while (twin.running.length > 0) await twin.end('plain', 'completed');
-  expect((await twin.transport.counts(['plain']))[0]?.total).toMatchObject({
+  expect((await twin.transport.counts.get(['plain']))[0]?.total).toMatchObject({
     completed: 1_000,
     pending: 0,
     delayed: 0,
@@ -336,17 +336,17 @@ it('retires, erases and reads events that are in the file alone', async () => {
     envelope('plain', { requestId: index < 500 ? 'r' : 's', delayMs: index % 2 }),
   );
   await manager.publish(sent);
-  expect(await manager.erase('r')).toMatchObject({ pending: 500 });
-  const before = await manager.counts(['plain']);
+  expect(await manager.lookup.erase('r')).toMatchObject({ pending: 500 });
+  const before = await manager.counts.get(['plain']);
   await manager.close({ drainMs: 0 });
   const observer = sqliteObserver({ file, clock }).connect({ service: 'shop', logger: silentLogger });
-  expect(await observer.counts(['plain'])).toMatchObject([{ total: { received: 600, pending: 600 } }]);
+  expect(await observer.counts.get(['plain'])).toMatchObject([{ total: { received: 600, pending: 600 } }]);
   expect(before).toMatchObject([{ total: { received: 600, pending: 600 } }]);
-  expect(await observer.find(sent[599]?.id ?? '')).toMatchObject([{ requestId: 's' }]);
+  expect(await observer.lookup.find(sent[599]?.id ?? '')).toMatchObject([{ requestId: 's' }]);
   await observer.close({ drainMs: 0 });
   expect(await transport.retire('shop', { discard: true })).toEqual({ events: 600, deadLetters: 0 });
   const reader = transport.connect({ service: 'shop', logger: silentLogger });
-  expect(await reader.counts(['plain'])).toMatchObject([{ total: { failed: 600, pending: 0, delayed: 0 } }]);
+  expect(await reader.counts.get(['plain'])).toMatchObject([{ total: { failed: 600, pending: 0, delayed: 0 } }]);
   await reader.close({ drainMs: 0 });
 });
 
@@ -368,6 +368,6 @@ it('continues when events can be read again that are in the file alone', async (
   }
   await twin.clock.advance(5_000);
   await Promise.all(ends);
-  expect(await twin.transport.counts(['plain'])).toMatchObject([{ total: { completed: 4, pending: 0 } }]);
+  expect(await twin.transport.counts.get(['plain'])).toMatchObject([{ total: { completed: 4, pending: 0 } }]);
   await twin.close();
 });

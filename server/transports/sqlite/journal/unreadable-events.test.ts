@@ -47,8 +47,8 @@ it.each([
   const message = expect.stringContaining('damaged');
   const file = expect.any(String);
   expect(lines).toEqual([{ level: 'error', message, file, service: 'shop', eventType: 'bad', position }]);
-  expect(await transport.counts(['bad'])).toMatchObject([{ total: { completed: 1, pending: 3 } }]);
-  await expect(transport.recent('bad')).rejects.toMatchObject({ code: 'ERR_CORRUPT_FILE' });
+  expect(await transport.counts.get(['bad'])).toMatchObject([{ total: { completed: 1, pending: 3 } }]);
+  await expect(transport.lookup.recent('bad')).rejects.toMatchObject({ code: 'ERR_CORRUPT_FILE' });
   await deliveries[3]?.commit(completed());
   await deliveries[4]?.commit(completed());
   // Nothing of the type can be drained.
@@ -65,7 +65,7 @@ it('reads less and less often while events cannot be read', async () => {
   await clock.advance(60_000);
   const failed = { level: 'error', message: 'the file cannot be read', file, reason: expect.any(String) };
   expect(lines).toEqual([failed]);
-  await expect(transport.recent('a')).rejects.toThrow('cannot be read');
+  await expect(transport.lookup.recent('a')).rejects.toThrow('cannot be read');
   beside.exec('ALTER TABLE elsewhere RENAME TO spilled_events');
   await clock.advance(1_000);
   expect(deliveries).toHaveLength(1);

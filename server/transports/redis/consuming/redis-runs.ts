@@ -1,0 +1,77 @@
+import type { CommitResult, Envelope, FailedOutcome, Outcome, RunRecord, RunStore } from '../../transport.js';
+import type { CommandClient } from '../connection/command-client.js';
+import { endRunScript } from '../events/attempt-ends.js';
+import { cancel } from '../events/cancel.js';
+import { outcomeArguments } from '../jobs/event-codec.js';
+import { jobIdOf, serviceTypeOf, typeList } from '../names.js';
+import type { RedisSettings } from '../redis-options.js';
+import { encodeReason } from '../runs/run-ends.js';
+import { readRun, readWaiting, runScript, runSinceScript, waitingScript } from '../runs/stored-runs.js';
+import type { Consumption } from './consumption.js';
+import { readCommitResult } from './lease-recorder.js';
+
+/** Parts of a connection that its runs use. */
+export interface RedisRunsParts {
+  readonly service: string;
+  readonly commands: CommandClient;
+  readonly settings: RedisSettings;
+  readonly consumption: Consumption;
+}
+
+/** Runs of a service on Redis. */
+export class RedisRuns implements RunStore {
+  readonly #parts: RedisRunsParts;
+
+  constructor(parts: RedisRunsParts) {
+    this.#parts = parts;
+  }
+
+  async get(type: string, id: string): Promise<RunRecord | undefined> {
+    const reply = await this.#parts.commands.runScript(runScript, this.#place(type, id));
+    return reply === null ? undefined : readRun(reply);
+  }
+
+  async getSince(type: string, id: string, from: number): Promise<RunRecord | undefined> {
+    const reply = await this.#parts.commands.runScript(runSinceScript, [...this.#place(type, id), from]);
+    return reply === null ? undefined : readRun(reply);
+  }
+
+  async waiting(types: readonly string[], limit: number): Promise<readonly (readonly RunRecord[])[]> {
+    return readWaiting(await this.#parts.commands.runScript(waitingScript, [limit, typeList(types)]), limit);
+  }
+
+  async watch(type: string, id: string, onChange: () => void): Promise<() => void> {
+    const runEnds = await this.#parts.consumption.listening();
+    return runEnds?.changes.watch(...this.#place(type, id), onChange) ?? (() => {});
+  }
+
+  async ended(type: string, id: string, signal: AbortSignal): Promise<RunRecord | undefined> {
+    const runEnds = await this.#parts.consumption.listening();
+    // The caller waits until it gives up, as those do that waited before the connection was closed.
+    return runEnds?.ended(...this.#place(type, id), signal) ?? aborted(signal);
+  }
+
+  async end(type: string, id: string, outcome: Outcome, reason: Error): Promise<CommitResult> {
+    const { service, commands, settings, consumption } = this.#parts;
+    const args = [...this.#place(type, id), encodeReason(reason), ...outcomeArguments(outcome, 1, service)];
+    await consumption.waitsSent();
+    // Not repeated: a repetition would report that the run had ended already.
+    return readCommitResult(await commands.run((client) => endRunScript.run(client, settings.prefix, args)));
+  }
+
+  cancel(id: string, conclude: (envelope: Envelope) => FailedOutcome): Promise<boolean> {
+    return cancel(this.#parts, id, conclude);
+  }
+
+  #place(type: string, id: string): [serviceType: string, jobId: string] {
+    return [serviceTypeOf(this.#parts.service, type), jobIdOf(id)];
+  }
+}
+
+/** Rejects with the reason of a signal when it aborts. */
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    else signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
+}
