@@ -50,16 +50,17 @@ export interface HubOptions {
    */
   observer?: boolean;
   /**
-   * Returns the name and the message of an error as they leave the process: in log lines, spans, recorded failures, dead
-   * letters and the dashboard. It receives them after the default redaction, and the thrown value; of a recorded failure
-   * it receives what was recorded. If it throws, the message is withheld.
+   * Returns name, message and code of an error as they leave the process: in log lines, spans, recorded failures, dead
+   * letters and the dashboard. It receives them after the default redaction and before they are cut to 1,024 characters,
+   * and the thrown value; of a recorded failure it receives what was recorded. If it throws, message and code are
+   * withheld.
    *
    * @example
    * ```ts
    * createHub({ redact: ({ name, message }) => ({ name, message: message.replace(/\S+@\S+/g, '[address]') }) });
    * ```
-   * @default messages of the application's errors are shown; those of validators, parsers, clients and vendors are
-   * replaced by paths, codes and statuses
+   * @default messages of errors that the application's code made are shown; those of Node and of packages are replaced
+   * by paths, codes and statuses
    */
   redact?: Redact;
 }

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
@@ -107,7 +107,8 @@ it('gives the copy its name when the disk has it, and leaves nothing behind if t
   expect(names()).toEqual([]);
   isBroken = false;
   await backup(copy);
-  expect(atSync).toEqual([['copy.db-partial'], ['copy.db']]);
+  expect(atSync).toEqual([[expect.stringMatching(/^copy\.db-.+-partial$/)], expect.arrayContaining(['copy.db'])]);
+  expect(names()).toEqual(['copy.db']);
 });
 
 it('lets the log of the file begin again while a slow disk takes the copy', async () => {
@@ -122,4 +123,32 @@ it('lets the log of the file begin again while a slow disk takes the copy', asyn
   await sqliteTransport({ file }).backup(join(dirname(file), 'copy.db'));
   // Once for the copy, and once for its name.
   expect(copied).toEqual([0, 0]);
+});
+
+it('makes one whole copy of two that are made at once under one name', async () => {
+  const file = newFile();
+  const { transport } = await startProcess({ file, synchronous: 'normal' }, subscriptions);
+  const body = JSON.stringify('x'.repeat(10_000));
+  await transport.publish(Array.from({ length: 500 }, () => envelope('a', { body })));
+  await transport.close({ drainMs: 0 });
+  const { backup } = sqliteTransport({ file });
+  const copy = join(dirname(file), 'copy.db');
+  const results = await Promise.allSettled([backup(copy), backup(copy), backup(copy)]);
+  expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+  for (const result of results) {
+    if (result.status === 'rejected') expect(result.reason).toMatchObject({ code: 'ERR_FILE_ACCESS' });
+  }
+  const copied = await openBeside(copy);
+  expect(copied.prepare('PRAGMA integrity_check').get()).toMatchObject({ integrity_check: 'ok' });
+  expect(copied.prepare('SELECT count(*) AS events FROM events').get()).toMatchObject({ events: 500 });
+  expect(readdirSync(dirname(file)).filter((name) => name.includes('partial'))).toEqual([]);
+});
+
+it.each([0o600, 0o640, 0o644])('gives the copy of a file the permissions of the file: %o', async (mode) => {
+  const file = newFile();
+  await (await startProcess({ file }, subscriptions)).transport.close({ drainMs: 0 });
+  chmodSync(file, mode);
+  const copy = join(dirname(file), 'copy.db');
+  await sqliteTransport({ file }).backup(copy);
+  expect(statSync(copy).mode & 0o777).toBe(mode);
 });

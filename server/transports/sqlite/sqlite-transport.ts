@@ -1,4 +1,5 @@
-import { open, rename, rm, stat } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { link, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { BrokerManager } from '../broker/broker-manager.js';
 import type { Clock } from '../clock.js';
@@ -171,11 +172,12 @@ function connectLazily(service: string, clock: Clock, shared: SharedStore, logge
 export async function backUpFile(file: string, target: string): Promise<void> {
   const copy = await loadCopy();
   const { database, close } = await openObserved(file, { readOnly: true, allowsOlder: true });
-  // Under another name until it is complete: part of a copy could pass for an empty file.
-  const partial = `${target}-partial`;
+  // Under another name until it is complete: part of a copy could pass for an empty file. Each copy has its own, because
+  // two that are made at once must not write into one file.
+  const partial = `${target}-${randomUUID()}-partial`;
   try {
     await checkAbsence(target);
-    await rm(partial, { force: true });
+    await createLike(partial, file);
     // The copy would begin again with each change that it sees.
     database.exec('BEGIN');
     database.prepare('SELECT count(*) FROM sqlite_schema').get();
@@ -183,12 +185,12 @@ export async function backUpFile(file: string, target: string): Promise<void> {
     // The log of the file cannot begin again before, and a slow disk takes long to have the copy.
     database.exec('COMMIT');
     await syncFile(partial);
-    await rename(partial, target);
+    await publish(partial, target);
     await syncFile(dirname(target));
   } catch (error) {
-    await rm(partial, { force: true }).catch(() => {});
     throw error instanceof FileAccessError ? error : new FileAccessError(target, error);
   } finally {
+    await rm(partial, { force: true }).catch(() => {});
     close();
   }
 }
@@ -196,6 +198,33 @@ export async function backUpFile(file: string, target: string): Promise<void> {
 async function checkAbsence(target: string): Promise<void> {
   const found = await stat(target).catch(() => undefined);
   if (found !== undefined) throw new FileAccessError(target, Object.assign(new Error('exists'), { code: 'EEXIST' }));
+}
+
+/** Creates an empty file with the permissions of another one: who may not read a file may not read its copy. */
+async function createLike(path: string, file: string): Promise<void> {
+  const handle = await open(path, 'wx', 0o600);
+  try {
+    await handle.chmod((await stat(file)).mode & 0o777);
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Gives a complete copy its name, unless another copy has taken it meanwhile. */
+async function publish(partial: string, target: string): Promise<void> {
+  try {
+    await link(partial, target);
+  } catch (error) {
+    if (!hasNoLinks(error)) throw error;
+    await checkAbsence(target);
+    await rename(partial, target);
+  }
+}
+
+/** Returns `true` for the error of a file system without hard links, such as exFAT. */
+function hasNoLinks(error: unknown): boolean {
+  const code: unknown = error instanceof Error && 'code' in error ? error.code : undefined;
+  return code === 'EPERM' || code === 'ENOTSUP' || code === 'EOPNOTSUPP' || code === 'ENOSYS';
 }
 
 async function syncFile(path: string): Promise<void> {
