@@ -358,10 +358,12 @@ type RecordedField<T> = T extends string | number | boolean | null | undefined
       : T extends bigint | symbol
         ? never
         : T extends readonly unknown[]
-          ? { [K in keyof T]: Exclude<RecordedField<T[K]>, undefined> }
+          ? { [K in keyof T]: RecordedElement<T[K]> }
           : T extends object
             ? { [K in keyof T]: RecordedField<T[K]> }
             : T;
+
+type RecordedElement<T> = T extends void ? never : RecordedField<T>;
 
 /**
  * Type of a result after it was recorded as JSON, which is what a step resolves with. A step that returns nothing

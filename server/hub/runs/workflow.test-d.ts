@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { FailurePayload } from '../events/follow-ups.js';
 import type { Recorded } from '../events/payload.js';
 import type { Hub } from '../hub.js';
-import type { RunCtx, StepCtx } from './step.js';
+import type { RunCtx, Step, StepCtx } from './step.js';
 import { createWorkflow, type HubWorkflow, type WorkflowStep } from './workflow.js';
 import type { WorkflowHandle } from './workflow-handle.js';
 
@@ -164,6 +164,8 @@ expectTypeOf<Recorded<Date[]>>().toEqualTypeOf<string[]>();
 expectTypeOf<Recorded<(number | undefined)[]>>().toEqualTypeOf<number[]>();
 expectTypeOf<Recorded<undefined[]>>().toEqualTypeOf<never[]>();
 expectTypeOf<Recorded<readonly [number, undefined]>>().toEqualTypeOf<readonly [number, never]>();
+// As of Promise.all over a step that returns nothing.
+expectTypeOf<Recorded<[number, Awaited<ReturnType<Step['sleep']>>]>>().toEqualTypeOf<[number, never]>();
 expectTypeOf<Recorded<[a: Date, b?: Date]>>().toEqualTypeOf<[a: string, b?: string]>();
 expectTypeOf<Recorded<{ list: { at: Date | undefined }[] }>>().toEqualTypeOf<{ list: { at: string | undefined }[] }>();
 const sparse = createWorkflow({ name: 'sparse', run: () => ({ list: [1, undefined] }) });
