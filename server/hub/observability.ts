@@ -85,8 +85,14 @@ class ObservedDelivery implements Delivery {
     });
   }
 
-  wait(waits: readonly RunWait[]): Promise<CommitResult> {
-    return this.#delivery.wait(waits);
+  async wait(waits: readonly RunWait[]): Promise<CommitResult> {
+    const children = waits.flatMap(({ run }) => (run === undefined ? [] : [run]));
+    if (children.length === 0) return this.#delivery.wait(waits);
+    const wait = async (sent: readonly Envelope[]): Promise<CommitResult> => {
+      const next = sent.values();
+      return this.#delivery.wait(waits.map((each) => (each.run ? { ...each, run: next.next().value } : each)));
+    };
+    return observeSends(children, wait, { areSent: (result) => result === 'ok', cause: this.#operation.context });
   }
 
   get onRecorded(): Delivery['onRecorded'] {

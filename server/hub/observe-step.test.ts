@@ -62,6 +62,39 @@ it('a workflow run has one span per delivery, with one child per step attempt', 
   ]);
 });
 
+it('a child run has a send span under the delivery of its parent, as the events of a run do', async () => {
+  const telemetry = recordTelemetry();
+  const { hub, clock } = testHub();
+  hub.event({ type: 'noted' });
+  hub.workflow(createWorkflow({ name: 'child', run: ({ step }) => step.run('work', () => 1) }));
+  hub.workflow(
+    createWorkflow({
+      name: 'parent',
+      run: async ({ step }) => {
+        await step.emit('note', 'noted', null);
+        await Promise.all([step.sleep('pause', 10), step.invoke('a', 'child', 1), step.invoke('b', 'child', 2)]);
+      },
+    }),
+  );
+  await hub.start();
+  const run = await hub.startWorkflow('parent', null);
+  await clock.advance(100);
+  await run.result();
+  const child = ['    send child', '      process child', '        step work'];
+  await vi.waitFor(() =>
+    expect(telemetry.tree().map((line) => line.replace(/ +$/, ''))).toEqual([
+      'send parent',
+      '  process parent',
+      '    step note',
+      '    send noted',
+      ...child,
+      ...child,
+      '  process parent',
+      '  process parent',
+    ]),
+  );
+});
+
 it('the span of a step ends when its run is cancelled or released', async () => {
   const telemetry = recordTelemetry();
   const { hub } = testHub();
