@@ -208,6 +208,17 @@ describe.each(stores)('hubline on %s', (_, openStore) => {
     isPrinterUp = false;
   });
 
+  it.each([
+    ['invoice.deu', 'invoice.due'],
+    ['pakc', 'pack'],
+  ])('names the nearest type of the dead letters of a misspelt one: %s', async (misspelt, nearest) => {
+    const unknown = { code: 3, stdout: '', stderr: expect.stringContaining(`did you mean "${nearest}"?`) };
+    expect(await hubline('dead-letters', misspelt)).toMatchObject(unknown);
+    expect(await hubline('dead-letters', misspelt, '--json')).toMatchObject(unknown);
+    expect(await hubline('replay', '--type', misspelt, '--yes')).toMatchObject(unknown);
+    expect(await hubline('dead-letters', 'question.asked')).toMatchObject({ code: 0 });
+  });
+
   it('replays the dead letters of a type after a confirmation alone', async () => {
     await hub.startWorkflow('pack', null);
     const older = await vi.waitFor(async () => {

@@ -1,5 +1,7 @@
+import { UnknownEventError } from '../../hub/errors.js';
 import type { Hub } from '../../hub/hub.js';
 import type { DeadLetter } from '../../hub/introspection/dead-letters.js';
+import { nearestNames } from '../../hub/nearest-names.js';
 import { workflowType } from '../../transports/delivery.js';
 import { type CommandContext, confirmBulk, nothingRegistered } from '../command-context.js';
 import { ExitError, exitCodes, formatAge, formatCount } from '../terminal.js';
@@ -130,12 +132,14 @@ async function findDeadLetters(
   return found.sort((a, b) => b.at - a.at).slice(0, limit);
 }
 
-/** Returns the names and services with dead letters. */
+/** Returns the names and services with dead letters. @throws {UnknownEventError} if no process ever had the type */
 async function placesOf(hub: Hub, type: string | undefined): Promise<{ name: string; service: string }[]> {
   const { events, workflows } = await hub.introspect();
   const all = [...events.map((event) => event.type), ...workflows.map(({ name }) => name)];
   const names = [...new Set(type === undefined ? all : [type])];
   const counts = await hub.transport.counts.get(names.flatMap((name) => [name, workflowType(name)]));
+  const isKnown = type === undefined || all.includes(type) || counts.some(({ services }) => services.length > 0);
+  if (!isKnown) throw new UnknownEventError(type, nearestNames(type, all), undefined, 'hubline events lists the types');
   return names.flatMap((name, index) => {
     const services = counts.slice(2 * index, 2 * index + 2).flatMap((count) => count.services);
     const withDead = services.filter((share) => share.counts.deadLetters > 0).map(({ service }) => service);
