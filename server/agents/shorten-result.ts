@@ -1,6 +1,6 @@
 import { shortenable } from '../hub/events/payload.js';
 import type { AgentHandlerResult } from './agent/agent.js';
-import { cutText } from './model/text.js';
+import { cutText } from './model/foreign-values.js';
 
 /** Share of the room that the report on tool calls may take if the answer has to be cut. */
 const reportShare = 0.25;

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { isRecord, recordOf } from '../model/foreign-values.js';
 
 /** Result of a call, as its server sent it. */
 export interface ToolAnswer {
@@ -34,7 +35,7 @@ export function toErrorText(answer: ToolAnswer): string {
 
 /** Servers add the structured content as text for older clients. */
 function repeats(part: unknown, structured: unknown): boolean {
-  const { type, text } = fieldsOf(part);
+  const { type, text } = recordOf(part);
   if (type !== 'text' || typeof text !== 'string') return false;
   try {
     return isDeepStrictEqual(JSON.parse(text), structured);
@@ -44,7 +45,7 @@ function repeats(part: unknown, structured: unknown): boolean {
 }
 
 function toText(part: unknown): string {
-  const { type, text, data, resource, ...fields } = fieldsOf(part);
+  const { type, text, data, resource, ...fields } = recordOf(part);
   if (type === 'text' && typeof text === 'string') return text;
   if ((type === 'image' || type === 'audio') && typeof data === 'string') {
     return `[${type} omitted: ${typeOf(fields)}, ${bytesOf(data)} bytes]`;
@@ -54,7 +55,7 @@ function toText(part: unknown): string {
     const details = [title ?? name, mimeType, description].filter((detail) => typeof detail === 'string');
     return `[resource ${uri}: ${details.join(', ')}]`;
   }
-  const { uri, text: embedded, blob, ...others } = fieldsOf(resource);
+  const { uri, text: embedded, blob, ...others } = recordOf(resource);
   if (type !== 'resource' || typeof uri !== 'string') return '[unknown content omitted]';
   if (typeof embedded === 'string') return `[resource ${uri}]\n${embedded}`;
   return typeof blob === 'string'
@@ -64,11 +65,6 @@ function toText(part: unknown): string {
 
 function typeOf({ mimeType }: Readonly<Record<string, unknown>>): string {
   return typeof mimeType === 'string' ? mimeType : 'unknown type';
-}
-
-function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
-  // Every property of an object may be read as unknown.
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 }
 
 function bytesOf(base64: string): number {
@@ -151,12 +147,4 @@ export function jsonOf(value: object): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function recordOf(value: unknown): Readonly<Record<string, unknown>> {
-  return isRecord(value) ? value : {};
 }

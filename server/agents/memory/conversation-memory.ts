@@ -4,8 +4,9 @@ import type { KeyValueStore } from '../../transports/key-values.js';
 import type { TransportManager } from '../../transports/transport.js';
 import type { AgentContext } from '../agent/agent-context.js';
 import { MemoryEntryError } from '../errors.js';
+import { parseJson } from '../model/foreign-values.js';
 import { type ExchangeMark, estimateMessageTokens, type Message, type ToolCall } from '../model/message.js';
-import type { TokenUsage } from '../model/token-usage.js';
+import { isCount, isUsage } from '../model/token-usage.js';
 import { acquireLease, RunQueue } from './conversation-lock.js';
 import {
   type Compact,
@@ -332,13 +333,8 @@ const statuses: readonly unknown[] = [undefined, 'completed', 'max_iterations', 
 
 /** Parses a stored message. Returns `undefined` if the text is not a message. */
 function parseMessage(text: string): Message | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isMessage(value) ? value : undefined;
-  } catch {
-    // The error of JSON.parse quotes the text, which must not reach a log.
-    return undefined;
-  }
+  const value = parseJson(text);
+  return isMessage(value) ? value : undefined;
 }
 
 function isMessage(value: unknown): value is Message {
@@ -368,14 +364,4 @@ function isExchangeMark(value: unknown): value is ExchangeMark {
   return (
     typeof id === 'string' && [index, turns, toolCalls].every(isCount) && isUsage(usage) && statuses.includes(status)
   );
-}
-
-function isUsage(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  const { promptTokens, completionTokens, totalTokens, cost = 0 }: { [Key in keyof TokenUsage]?: unknown } = value;
-  return [promptTokens, completionTokens, totalTokens, cost].every((count) => typeof count === 'number' && count >= 0);
-}
-
-function isCount(value: unknown): boolean {
-  return Number.isSafeInteger(value) && Number(value) >= 0;
 }

@@ -6,8 +6,8 @@ import { type Agent, isAgent } from '../agent/agent.js';
 import type { AgentContext } from '../agent/agent-context.js';
 import { AgentRunError } from '../agent/run-result.js';
 import { EmptySummaryError } from '../errors.js';
+import { cutText, parseJson, recordOf } from '../model/foreign-values.js';
 import { estimateMessageTokens, estimateTokens, type Message } from '../model/message.js';
-import { cutText } from '../model/text.js';
 import { cutContent } from '../tools/tool-executor.js';
 import { type ConversationLimits, type Exchange, newestThatFit } from './exchanges.js';
 
@@ -150,13 +150,7 @@ export function exchangesToSummarize(exchanges: readonly Exchange[], limits: Con
 /** Reads a stored summary. A value that is not one counts as none. */
 export async function readSummary(kv: KeyValueStore, key: string): Promise<ConversationSummary | undefined> {
   const stored = await kv.get(key);
-  if (stored === undefined) return undefined;
-  try {
-    const { text, covers }: { text?: unknown; covers?: unknown } = Object(JSON.parse(stored));
-    const isList = Array.isArray(covers) && covers.every((each) => typeof each === 'string');
-    return typeof text === 'string' && isList ? { text, covers } : undefined;
-  } catch {
-    // The error of JSON.parse quotes the text, which must not reach a log.
-    return undefined;
-  }
+  const { text, covers } = recordOf(parseJson(stored));
+  const isList = Array.isArray(covers) && covers.every((each) => typeof each === 'string');
+  return typeof text === 'string' && isList ? { text, covers } : undefined;
 }

@@ -4,8 +4,8 @@ import { resolveSchema, type SchemaResult } from '../../hub/events/payload-schem
 import type { JsonSchema } from '../../json-schema.js';
 import { OutputSchemaError, TruncatedOutputError } from '../errors.js';
 import { readAnswerJson } from './answer-json.js';
+import { recordOf, wellFormed } from './foreign-values.js';
 import type { FinishReason, ResponseFormat } from './model-provider.js';
-import { wellFormed } from './text.js';
 
 /** Schema of an agent's answers, prepared for the model and for validation. */
 export interface OutputSchema {
@@ -81,7 +81,9 @@ export class TypedOutput {
   /** Reads the answer of a turn. Returns its problem, or `undefined` if it is valid. */
   async read(text: string, finishReason: FinishReason): Promise<AnswerProblem | undefined> {
     this.#data = undefined;
-    if (finishReason === 'length') return { error: new TruncatedOutputError(this.#agentName) };
+    if (finishReason === 'length') {
+      return { error: new TruncatedOutputError(this.#agentName) };
+    }
     const { issues, ...valid } = await this.#schema.read(text);
     if (issues === undefined) {
       this.#data = 'value' in valid ? valid.value : undefined;
@@ -116,7 +118,7 @@ export function toSendableSchema({ $schema: _dialect, ...schema }: JsonSchema): 
     properties: { value: { $ref: '#/$defs/value' } },
     required: ['value'],
     additionalProperties: false,
-    $defs: { ...asSchema($defs), value },
+    $defs: { ...recordOf($defs), value },
   };
   return { sent, isWrapped: true };
 }
@@ -144,7 +146,7 @@ function mapSchemas(schema: JsonSchema, map: (inner: JsonSchema) => JsonSchema):
   for (const [keyword, value] of Object.entries(schema)) {
     if (Array.isArray(value)) mapped[keyword] = lists.includes(keyword) ? value.map((each) => apply(each, map)) : value;
     else if (maps.includes(keyword)) {
-      const entries = Object.entries(asSchema(value)).map(([name, each]) => [name, apply(each, map)]);
+      const entries = Object.entries(recordOf(value)).map(([name, each]) => [name, apply(each, map)]);
       mapped[keyword] = Object.fromEntries(entries);
     } else mapped[keyword] = keyword === 'items' || keyword === 'additionalProperties' ? apply(value, map) : value;
   }
@@ -152,10 +154,5 @@ function mapSchemas(schema: JsonSchema, map: (inner: JsonSchema) => JsonSchema):
 }
 
 function apply(value: unknown, map: (inner: JsonSchema) => JsonSchema): unknown {
-  return typeof value === 'object' && value !== null ? map(asSchema(value)) : value;
-}
-
-function asSchema(value: unknown): JsonSchema {
-  // Every property of any object may be read as unknown.
-  return typeof value === 'object' && value !== null ? (value as JsonSchema) : {};
+  return typeof value === 'object' && value !== null ? map(recordOf(value)) : value;
 }

@@ -1,4 +1,5 @@
 import type { TurnUsage } from '../../hub/events/reported-agents.js';
+import { recordOf } from './foreign-values.js';
 
 /** Number of tokens of one or more model calls. */
 export interface TokenUsage {
@@ -122,8 +123,15 @@ export function reportedUsage(usage: unknown): TokenUsage | undefined {
   return reported;
 }
 
-function isCount(value: unknown): value is number {
+/** Returns `true` for a number of tokens: not negative, and so small that a sum is exact. Estimates may have fractions. */
+export function isCount(value: unknown): value is number {
   return typeof value === 'number' && value >= 0 && value <= Number.MAX_SAFE_INTEGER;
+}
+
+/** Returns `true` for a stored usage. */
+export function isUsage(value: unknown): value is TokenUsage {
+  const { promptTokens, completionTokens, totalTokens, cost = 0 } = recordOf(value);
+  return [promptTokens, completionTokens, totalTokens, cost].every(isCount);
 }
 
 function isDetail(value: unknown): value is number {

@@ -61,7 +61,10 @@ export class AnswerBuilder {
     const replay = writeReplay(this.#provider, this.#parts);
     const ignored = warnings.flatMap(toIgnoredSetting);
     return {
-      finishReason: unreadableCall === undefined ? this.#toFinishReason(finishReason, reported) : 'stop',
+      finishReason:
+        unreadableCall === undefined
+          ? this.#toFinishReason(isRefused(providerMetadata) ? refusal : finishReason, reported)
+          : 'stop',
       ...(this.#toolCalls.length > 0 && { toolCalls: this.#toolCalls }),
       ...(reported && { usage: reported }),
       ...(unreadableCall !== undefined && { unreadableCall }),
@@ -98,6 +101,18 @@ export class AnswerBuilder {
     if (unified === 'length') return 'length';
     return hasCalls ? 'tool_calls' : 'stop';
   }
+}
+
+const refusal: LanguageModelV3FinishReason = { unified: 'content-filter', raw: 'refusal' };
+const refusalKey = 'hubline';
+
+/** Returns metadata that mark an answer as refused, for a package that does not read refusals. */
+export function refusedMetadata(refused: boolean): SharedV3ProviderMetadata | undefined {
+  return refused ? { [refusalKey]: { refused } } : undefined;
+}
+
+function isRefused(metadata: SharedV3ProviderMetadata | undefined): boolean {
+  return metadata?.[refusalKey]?.['refused'] === true;
 }
 
 /**

@@ -1,5 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { createAgent } from '../create-agent.js';
+import type { Message } from '../model/message.js';
+import { toErrorContent } from '../tools/tool-executor.js';
 import { double, type Vendor, vendors } from './vendors.fixture.js';
 import { serve, type WireServer } from './wire.fixture.js';
 
@@ -50,6 +52,20 @@ const openAi: readonly Row[] = [
   ['the status 429 in the body', { error: { code: 429, message: 'x' } }, failed(true, 0)],
   ['the status 400 in the body', { error: { code: 400, message: 'x' } }, failed(false, 0)],
   ['a filtered text', choice({ content: 'hi' }, 'content_filter'), failed(false, 18, 'ERR_CONTENT_FILTER')],
+  ['a refusal', choice({ content: null, refusal: 'no' }), failed(false, 18, 'ERR_CONTENT_FILTER')],
+  ['a refusal after text', choice({ content: 'hi', refusal: 'no' }), failed(false, 18, 'ERR_CONTENT_FILTER')],
+  [
+    'a refusal in a stream',
+    events(
+      {
+        ...choice({}, null),
+        choices: [{ index: 0, delta: { role: 'assistant', refusal: 'no' }, finish_reason: null }],
+      },
+      { ...choice({}), choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] },
+      'data: [DONE]\n\n',
+    ),
+    failed(false, 18, 'ERR_CONTENT_FILTER'),
+  ],
   ['an empty error beside an answer', { ...choice({ content: 'hi' }, 'stop'), error: {} }, completed],
   ['an unknown finish reason', choice({ content: 'hi' }, 'new'), completed],
 ];
@@ -129,6 +145,37 @@ describe.each(vendors)('$name', (vendor) => {
     });
     const agent = agentAt(wire.url);
     expect(await (isStream ? agent.stream('hello').result : agent.run('hello'))).toMatchObject(expected);
+  });
+
+  test('that answers with a list of one error is retried after its delay', async () => {
+    const details = [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '7s' }];
+    const error = { code: 429, message: 'slow down', status: 'RESOURCE_EXHAUSTED', details };
+    wire = await serve((response) => {
+      response.writeHead(429, { 'content-type': 'application/json' });
+      response.end(JSON.stringify([{ error }]));
+    });
+    expect((await agentAt(wire.url).run('hello')).error).toMatchObject({
+      retryable: true,
+      retryAfterMs: 7_000,
+      vendorMessage: 'slow down',
+      message: expect.stringContaining('RESOURCE_EXHAUSTED'),
+    });
+  });
+
+  test('learns which tool results are errors', async () => {
+    const calls = [1, 2].map((n) => ({ id: `c${n}`, name: 'work', arguments: JSON.stringify({ fails: n === 2 }) }));
+    const messages: Message[] = [
+      { role: 'user', content: 'x' },
+      { role: 'assistant', content: '', toolCalls: calls },
+      { role: 'tool', toolCallId: 'c1', content: '"fine"' },
+      { role: 'tool', toolCallId: 'c2', content: toErrorContent('broken') },
+    ];
+    wire = await serve((response) => void response.writeHead(400).end('{}'));
+    const provider = vendor.create({ apiKey: 'k', baseUrl: `${wire.url}${vendor.basePath}` });
+    await provider.chat(messages, { model: vendor.model }).catch(() => {});
+    const flags = JSON.stringify(wire.requests[0]?.body).match(/"is_error":true/g) ?? [];
+    expect(flags).toHaveLength(vendor.name === 'AnthropicProvider' ? 1 : 0);
+    expect(JSON.stringify(vendor.messagesOf(wire.requests[0]?.body))).toContain('Error: broken');
   });
 
   test.each(['constructor', '__proto__', 'toString'])('that calls %s receives its call back', async (name) => {

@@ -7,9 +7,10 @@ import type {
   LanguageModelV3ToolResultPart,
 } from '@ai-sdk/provider';
 import { OrphanToolMessageError } from '../errors.js';
+import { wellFormed } from '../model/foreign-values.js';
 import type { Message, ToolDefinition } from '../model/message.js';
 import type { ModelOptions } from '../model/model-provider.js';
-import { wellFormed } from '../model/text.js';
+import { isErrorContent } from '../tools/tool-executor.js';
 import { readReplay } from './answer-builder.js';
 import { addInstruction, markCacheable, toJsonMode, toVendorSettings } from './vendor-settings.js';
 
@@ -154,5 +155,10 @@ function toToolResult(
 ): LanguageModelV3ToolResultPart {
   const toolName = toolNames.get(toolCallId);
   if (toolName === undefined) throw new OrphanToolMessageError(toolCallId);
-  return { type: 'tool-result', toolCallId, toolName, output: { type: 'text', value: content } };
+  return {
+    type: 'tool-result',
+    toolCallId,
+    toolName,
+    output: { type: isErrorContent(content) ? 'error-text' : 'text', value: content },
+  };
 }

@@ -1,7 +1,7 @@
 import { errorInfo } from '../../errors.js';
+import { cutText, parseJson, recordOf } from '../model/foreign-values.js';
 import { CutStreamError, ProviderError, type ProviderErrorDetails } from '../model/provider-error.js';
-import { cutText } from '../model/text.js';
-import type { TokenUsage } from '../model/token-usage.js';
+import { isCount, type TokenUsage } from '../model/token-usage.js';
 
 /**
  * Converts any error of a call into a {@link ProviderError}. Its message has the codes of the vendor and of the system;
@@ -9,7 +9,7 @@ import type { TokenUsage } from '../model/token-usage.js';
  */
 export function toProviderError(thrown: unknown, provider: string, secrets: readonly string[]): ProviderError {
   if (thrown instanceof ProviderError) return thrown;
-  const cut = cutPartOf(asRecord(thrown));
+  const cut = cutPartOf(recordOf(thrown));
   if (cut !== undefined) return new CutStreamError(provider, undefined, cut);
   const failure = readFailure(thrown);
   const { statusCode, message, requestId, headers, body } = failure;
@@ -56,10 +56,12 @@ interface Failure {
 }
 
 function readFailure(thrown: unknown): Failure {
-  const fields = asRecord(thrown);
-  const headers = asRecord(fields['responseHeaders']);
-  const envelope = asRecord(parseJson(fields['responseBody']) ?? (thrown instanceof Error ? undefined : thrown));
-  const body = 'error' in envelope ? asRecord(envelope['error']) : envelope;
+  const fields = recordOf(thrown);
+  const headers = recordOf(fields['responseHeaders']);
+  const response = parseJson(fields['responseBody']) ?? (thrown instanceof Error ? undefined : thrown);
+  // Google's compatible API answers with a list of one error.
+  const envelope = recordOf(Array.isArray(response) ? response[0] : response);
+  const body = 'error' in envelope ? recordOf(envelope['error']) : envelope;
   const requestId = headers['x-request-id'] ?? headers['request-id'] ?? envelope['request_id'];
   // A package whose schema does not match the vendor's answer reports the status instead of the text.
   const own = thrown instanceof Error ? thrown.message : undefined;
@@ -72,7 +74,7 @@ function readFailure(thrown: unknown): Failure {
     ...(typeof fields['statusCode'] === 'number' && { statusCode: fields['statusCode'] }),
     ...(typeof requestId === 'string' && { requestId }),
     // The package that finds no choice in an answer has its body as `data`.
-    usage: usageOfBody(envelope) ?? usageOfBody(asRecord(fields['data'])),
+    usage: usageOfBody(envelope) ?? usageOfBody(recordOf(fields['data'])),
   };
 }
 
@@ -130,21 +132,6 @@ function redact(message: string, secrets: readonly string[]): string {
   return known.replace(keyForms, '[apiKey]');
 }
 
-function parseJson(text: unknown): unknown {
-  if (typeof text !== 'string') return undefined;
-  try {
-    return JSON.parse(text);
-  } catch {
-    // For example the HTML page of a proxy.
-    return undefined;
-  }
-}
-
-function asRecord(value: unknown): Readonly<Record<string, unknown>> {
-  // Every property of any object may be read as unknown.
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
-}
-
 /**
  * Returns the delay that a vendor requests, in milliseconds: `retry-after-ms`, `Retry-After` in seconds or as a date
  * (RFC 9110, section 10.2.3), or Gemini's `google.rpc.RetryInfo` in the body.
@@ -173,8 +160,7 @@ function fromHeader(value: unknown, now: number): number | undefined {
 function fromRetryInfo(details: unknown): number | undefined {
   if (!Array.isArray(details)) return undefined;
   for (const detail of details) {
-    if (typeof detail !== 'object' || detail === null) continue;
-    const { '@type': type, retryDelay }: { '@type'?: unknown; retryDelay?: unknown } = detail;
+    const { '@type': type, retryDelay } = recordOf(detail);
     if (typeof type !== 'string' || !type.endsWith('google.rpc.RetryInfo')) continue;
     const seconds = typeof retryDelay === 'string' ? toNumber(/^(.*)s$/.exec(retryDelay)?.[1]) : undefined;
     if (seconds !== undefined) return seconds * 1000;
@@ -195,10 +181,7 @@ const fields: readonly (readonly [prompt: string, completion: string])[] = [
 
 /** Returns the usage in the body of a response that cannot be read as an answer, or `undefined` if it has none. */
 function usageOfBody(body: Readonly<Record<string, unknown>>): TokenUsage | undefined {
-  const usage = body['usage'] ?? body['usageMetadata'];
-  if (typeof usage !== 'object' || usage === null) return undefined;
-  // Every property of an object may be read as unknown.
-  const counts = usage as Readonly<Record<string, unknown>>;
+  const counts = recordOf(body['usage'] ?? body['usageMetadata']);
   for (const [prompt, completion] of fields) {
     const promptTokens = counts[prompt];
     const completionTokens = counts[completion] ?? 0;
@@ -207,8 +190,4 @@ function usageOfBody(body: Readonly<Record<string, unknown>>): TokenUsage | unde
     }
   }
   return undefined;
-}
-
-function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && Number(value) >= 0;
 }

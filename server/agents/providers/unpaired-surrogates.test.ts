@@ -6,7 +6,7 @@ import { memoryTransport } from '../../transports/memory/memory-transport.js';
 import { silentLogger } from '../../transports/transport.js';
 import { createAgent } from '../create-agent.js';
 import { ConversationMemory } from '../memory/conversation-memory.js';
-import { wellFormed } from '../model/text.js';
+import { wellFormed } from '../model/foreign-values.js';
 import type { Tool } from '../tools/tool.js';
 import { vendors } from './vendors.fixture.js';
 import { record } from './wire.fixture.js';

@@ -63,3 +63,20 @@ test('OpenAIProvider refuses an unknown dialect', () => {
     'dialect of OpenAIProvider must be "openai" or "compatible", got "latin"',
   );
 });
+
+test.each([
+  ['https://api.openai.com/v1', 'json_schema'],
+  ['https://eu.api.openai.com/v1', 'json_schema'],
+  ['https://us.api.openai.com/v1/', 'json_schema'],
+  ['https://api.openai.com.test/v1', 'json_object'],
+  ['https://myapi.openai.com/v1', 'json_object'],
+])('the dialect of %s has the format %s', async (baseUrl, type) => {
+  // No test can reach these hosts.
+  const fetched = vi.spyOn(globalThis, 'fetch').mockImplementation(async () => Response.json({}, { status: 400 }));
+  onTestFinished(() => fetched.mockRestore());
+  const schema = { type: 'object', properties: {}, additionalProperties: false };
+  const options = { model: 'gpt-4o', responseFormat: { type: 'json', schema } } as const;
+  await expect(new OpenAIProvider({ apiKey: 'k', baseUrl }).chat([], options)).rejects.toThrow('400');
+  const [, init] = fetched.mock.calls[0] ?? [];
+  expect(JSON.parse(String(init?.body))).toMatchObject({ response_format: { type } });
+});

@@ -1,8 +1,10 @@
 import { InvalidOptionError } from '../../errors.js';
 import { isLoopbackHost, OptionChecker } from '../../options.js';
+import { recordOf } from '../model/foreign-values.js';
 import type { Message } from '../model/message.js';
 import type { ModelOptions, ModelProvider, ModelResponse, ModelStreamChunk } from '../model/model-provider.js';
 import { InvalidApiKeyError, ProviderError } from '../model/provider-error.js';
+import { refusedMetadata } from './answer-builder.js';
 import { type LanguageModel, languageModelProvider } from './language-model.js';
 
 /** Loads the vendor package and creates the model with this id. */
@@ -11,6 +13,51 @@ type LoadModel = (
   settings: { apiKey: string; baseURL: string; fetch: typeof fetch },
 ) => Promise<LanguageModel>;
 
+/** Service whose models a provider calls. */
+interface Vendor {
+  /** Name in traces and metrics. */
+  readonly name: string;
+  readonly baseUrl: string;
+  readonly load: LoadModel;
+}
+
+const openAI: Vendor = {
+  name: 'openai',
+  baseUrl: 'https://api.openai.com/v1',
+  load: async (modelId, settings) => {
+    const { createOpenAI } = await import('@ai-sdk/openai');
+    return createOpenAI(settings).chat(modelId);
+  },
+};
+
+const compatibleServer: Vendor = {
+  ...openAI,
+  load: async (modelId, settings) => {
+    const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible');
+    const name = 'openai-compatible';
+    const fixed = { name, includeUsage: true, metadataExtractor: refusalExtractor };
+    return createOpenAICompatible({ ...settings, ...fixed }).chatModel(modelId);
+  },
+};
+
+const anthropic: Vendor = {
+  name: 'anthropic',
+  baseUrl: 'https://api.anthropic.com/v1',
+  load: async (modelId, settings) => {
+    const { createAnthropic } = await import('@ai-sdk/anthropic');
+    return createAnthropic(settings).messages(modelId);
+  },
+};
+
+const gemini: Vendor = {
+  name: 'gcp.gemini',
+  baseUrl: 'https://generativelanguage.googleapis.com/v1beta',
+  load: async (modelId, settings) => {
+    const { createGoogleGenerativeAI } = await import('@ai-sdk/google');
+    return createGoogleGenerativeAI(settings).chat(modelId);
+  },
+};
+
 /** Base of the vendors' providers: checks and hides the key, and loads the vendor package at the first call. */
 class VendorProvider implements ModelProvider {
   readonly name: string;
@@ -18,14 +65,20 @@ class VendorProvider implements ModelProvider {
   // Private at run time too, so that no inspection or serialisation finds the key.
   readonly #provider: Required<ModelProvider>;
 
-  /** @throws {InvalidApiKeyError | InvalidOptionError} */
-  constructor(name: string, { apiKey, baseUrl }: Required<VendorProviderOptions>, load: LoadModel) {
-    this.name = name;
+  /**
+   * @param names names of the options
+   * @throws {InvalidApiKeyError | InvalidOptionError}
+   */
+  constructor(vendor: Vendor, options: VendorProviderOptions, names: readonly string[] = vendorOptionNames) {
+    new OptionChecker(options, names, new.target.name);
+    const { name, load } = vendor;
+    const { apiKey, baseUrl = vendor.baseUrl } = options;
     const settings = {
       apiKey: checkApiKey(apiKey, new.target.name),
       baseURL: checkBaseUrl(baseUrl, new.target.name),
       fetch: sameOriginFetch(name),
     };
+    this.name = name;
     this.#provider = languageModelProvider(name, (modelId) => load(modelId, settings), [apiKey]);
   }
 
@@ -55,8 +108,6 @@ export interface OpenAIProviderOptions extends VendorProviderOptions {
   dialect?: 'openai' | 'compatible';
 }
 
-const defaultBaseUrl = 'https://api.openai.com/v1';
-
 /**
  * Provider for OpenAI Chat Completions, and for every server with a compatible API.
  *
@@ -67,28 +118,44 @@ const defaultBaseUrl = 'https://api.openai.com/v1';
 export class OpenAIProvider extends VendorProvider {
   /** @throws {InvalidApiKeyError | InvalidOptionError} */
   constructor(options: OpenAIProviderOptions) {
-    const check = new OptionChecker(options, [...vendorOptionNames, 'dialect'], 'OpenAIProvider');
-    const { apiKey, baseUrl = defaultBaseUrl, dialect } = options;
-    const isDialect = dialect === undefined || dialect === 'openai' || dialect === 'compatible';
-    check.that(isDialect, 'dialect', '"openai" or "compatible"', dialect);
-    const resolved = dialect ?? (isVendor(baseUrl) ? 'openai' : 'compatible');
-    super('openai', { apiKey, baseUrl }, resolved === 'openai' ? loadOpenAI : loadCompatible);
+    super(vendorOf(options), options, [...vendorOptionNames, 'dialect']);
   }
 }
 
-function isVendor(baseUrl: string): boolean {
-  return URL.canParse(baseUrl) && new URL(baseUrl).host === new URL(defaultBaseUrl).host;
+/** Returns the service that speaks the dialect of the options. @throws {InvalidOptionError} */
+function vendorOf(options: OpenAIProviderOptions): Vendor {
+  const { dialect, baseUrl = openAI.baseUrl } = options ?? {};
+  if (dialect === undefined) return isOpenAIHost(baseUrl) ? openAI : compatibleServer;
+  if (dialect !== 'openai' && dialect !== 'compatible') {
+    throw new InvalidOptionError('dialect of OpenAIProvider', '"openai" or "compatible"', dialect);
+  }
+  return dialect === 'openai' ? openAI : compatibleServer;
 }
 
-const loadOpenAI: LoadModel = async (modelId, settings) => {
-  const { createOpenAI } = await import('@ai-sdk/openai');
-  return createOpenAI(settings).chat(modelId);
+/** Returns `true` for OpenAI's own hosts: `api.openai.com`, and those of its regions, such as `eu.api.openai.com`. */
+function isOpenAIHost(baseUrl: string): boolean {
+  return URL.canParse(baseUrl) && /^(?:[a-z]{2}\.)?api\.openai\.com$/.test(new URL(baseUrl).host);
+}
+
+/** Reads the refusal of a compatible server, which its package ignores. */
+const refusalExtractor = {
+  extractMetadata: async ({ parsedBody }: { parsedBody: unknown }) => refusedMetadata(refusalOf(parsedBody, 'message')),
+  createStreamExtractor: () => {
+    let isRefused = false;
+    return {
+      processChunk: (chunk: unknown): void => {
+        isRefused ||= refusalOf(chunk, 'delta');
+      },
+      buildMetadata: () => refusedMetadata(isRefused),
+    };
+  },
 };
 
-const loadCompatible: LoadModel = async (modelId, settings) => {
-  const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible');
-  return createOpenAICompatible({ ...settings, name: 'openai-compatible', includeUsage: true }).chatModel(modelId);
-};
+function refusalOf(body: unknown, part: 'message' | 'delta'): boolean {
+  const { choices } = recordOf(body);
+  const { refusal } = recordOf(recordOf(Array.isArray(choices) ? choices[0] : undefined)[part]);
+  return typeof refusal === 'string' && refusal !== '';
+}
 
 /** Options of an {@link AnthropicProvider}. */
 export interface AnthropicProviderOptions extends VendorProviderOptions {
@@ -105,16 +172,9 @@ export interface AnthropicProviderOptions extends VendorProviderOptions {
 export class AnthropicProvider extends VendorProvider {
   /** @throws {InvalidApiKeyError | InvalidOptionError} */
   constructor(options: AnthropicProviderOptions) {
-    new OptionChecker(options, vendorOptionNames, 'AnthropicProvider');
-    const { apiKey, baseUrl = 'https://api.anthropic.com/v1' } = options;
-    super('anthropic', { apiKey, baseUrl }, loadAnthropic);
+    super(anthropic, options);
   }
 }
-
-const loadAnthropic: LoadModel = async (modelId, settings) => {
-  const { createAnthropic } = await import('@ai-sdk/anthropic');
-  return createAnthropic(settings).messages(modelId);
-};
 
 /** Options of a {@link GeminiProvider}. */
 export interface GeminiProviderOptions extends VendorProviderOptions {
@@ -131,16 +191,9 @@ export interface GeminiProviderOptions extends VendorProviderOptions {
 export class GeminiProvider extends VendorProvider {
   /** @throws {InvalidApiKeyError | InvalidOptionError} */
   constructor(options: GeminiProviderOptions) {
-    new OptionChecker(options, vendorOptionNames, 'GeminiProvider');
-    const { apiKey, baseUrl = 'https://generativelanguage.googleapis.com/v1beta' } = options;
-    super('gcp.gemini', { apiKey, baseUrl }, loadGemini);
+    super(gemini, options);
   }
 }
-
-const loadGemini: LoadModel = async (modelId, settings) => {
-  const { createGoogleGenerativeAI } = await import('@ai-sdk/google');
-  return createGoogleGenerativeAI(settings).chat(modelId);
-};
 
 /** Options that every vendor's provider has. */
 export interface VendorProviderOptions {

@@ -7,7 +7,7 @@ import type { ApprovalDecision } from '../agent/approval.js';
 import { InvalidToolCallError, invalidArguments, ToolResultNotJsonError, ToolTimeoutError } from '../errors.js';
 import { observeTool } from '../gen-ai-operations.js';
 import type { ToolCall, ToolResult } from '../model/message.js';
-import { cutText } from '../model/text.js';
+import { cutText } from '../model/foreign-values.js';
 import type { CallSpending } from '../model/token-usage.js';
 import type { Tool } from './tool.js';
 import type { ToolRegistry } from './tool-registry.js';
@@ -257,9 +257,16 @@ export function cutContent(content: string, maxChars: number): string {
   return `${kept}\n\n[The result is cut: ${content.length - kept.length} of ${content.length} characters are missing.]`;
 }
 
+const errorPrefix = 'Error: ';
+
 /** Converts the error of a failed call into the content of its tool message. */
 export function toErrorContent(error: string): string {
-  return `Error: ${error}`;
+  return errorPrefix + error;
+}
+
+/** Returns `true` for the content of a failed call. A tool may return such a text too, and then reports an error. */
+export function isErrorContent(content: string): boolean {
+  return content.startsWith(errorPrefix);
 }
 
 function bigintAsString(_key: string, value: unknown): unknown {

@@ -1,13 +1,33 @@
 /**
- * Text that reaches models and stores: never with half of a surrogate pair, which vendors refuse with the whole
- * request.
+ * Values that models, vendors, users and servers wrote: unknown until parsed, and not always well-formed.
  *
  * @module
  */
 
+/** Returns `true` for an object that is no array. */
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Returns the fields of an object; none for any other value. */
+export function recordOf(value: unknown): Readonly<Record<string, unknown>> {
+  return isRecord(value) ? value : {};
+}
+
+/** Parses a JSON text. Returns `undefined` for any other value, such as the HTML page of a proxy. */
+export function parseJson(text: unknown): unknown {
+  if (typeof text !== 'string') return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    // The message of the error quotes the text.
+    return undefined;
+  }
+}
+
 /**
- * Returns JSON whose texts, names included, are well-formed: an unpaired surrogate becomes U+FFFD. Returns the same
- * value if it has none.
+ * Returns JSON whose texts, names included, are well-formed: half of a surrogate pair, for which vendors refuse the whole
+ * request, becomes U+FFFD. Returns the same value if it has none.
  */
 export function wellFormed<T>(value: T): T {
   // The copy has the form of the value.
