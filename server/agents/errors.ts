@@ -40,14 +40,21 @@ export class OutputSchemaError extends HubError {
   }
 }
 
-/** The answer of an agent with an `outputSchema` reached its token limit. */
+/** An answer reached its token limit before its text began, or before the JSON of an `outputSchema` was complete. */
 export class TruncatedOutputError extends HubError {
   readonly fatal = true;
 
-  constructor(agentName: string) {
+  /**
+   * @param missing part that the answer lacks
+   * @param maxTokens limit of the model's settings. Without one, the vendor's applied.
+   */
+  constructor(agentName: string, missing: 'text' | 'end of JSON', maxTokens: number | undefined) {
+    const limit = maxTokens === undefined ? "the vendor's token limit" : `maxTokens of the model (${maxTokens})`;
     super(
       'ERR_TRUNCATED_OUTPUT',
-      `the answer of agent ${quote(agentName)} reached its token limit, so its JSON is incomplete; raise maxTokens of the model`,
+      missing === 'text'
+        ? `the answer of agent ${quote(agentName)} reached ${limit} before its text began: the model used all tokens for its reasoning; raise maxTokens, or lower reasoning`
+        : `the answer of agent ${quote(agentName)} reached ${limit}, so its JSON is incomplete; raise maxTokens of the model`,
     );
   }
 }

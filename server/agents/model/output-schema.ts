@@ -57,12 +57,14 @@ export type AnswerProblem = { readonly note: string } | { readonly error: Error 
 export class TypedOutput {
   readonly #schema: OutputSchema;
   readonly #agentName: string;
+  readonly #maxTokens: number | undefined;
   #retriesLeft: number;
   #data: unknown;
 
-  constructor(schema: OutputSchema, agentName: string, retries: number) {
+  constructor(schema: OutputSchema, agentName: string, retries: number, maxTokens: number | undefined) {
     this.#schema = schema;
     this.#agentName = agentName;
+    this.#maxTokens = maxTokens;
     this.#retriesLeft = retries;
   }
 
@@ -82,7 +84,7 @@ export class TypedOutput {
   async read(text: string, finishReason: FinishReason): Promise<AnswerProblem | undefined> {
     this.#data = undefined;
     if (finishReason === 'length') {
-      return { error: new TruncatedOutputError(this.#agentName) };
+      return { error: new TruncatedOutputError(this.#agentName, 'end of JSON', this.#maxTokens) };
     }
     const { issues, ...valid } = await this.#schema.read(text);
     if (issues === undefined) {

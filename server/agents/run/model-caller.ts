@@ -125,6 +125,11 @@ export class ModelCaller {
     return this.#caller.model.model;
   }
 
+  /** Maximum number of tokens per answer of that model. */
+  get maxTokens(): number | undefined {
+    return this.#caller.model.maxTokens;
+  }
+
   /** Releases what the calls hold. The run has ended, or has left the process. */
   close(): void {
     this.#caller.close();

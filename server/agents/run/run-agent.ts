@@ -5,7 +5,7 @@ import { AbortableWaits, abortable } from '../abortable.js';
 import { type AgentContext, contextWithMeter, handlerContextOf, lineageOf } from '../agent/agent-context.js';
 import { type AgentRunResult, type AgentRunStatus, withHiddenMessages } from '../agent/run-result.js';
 import { type AgentSpec, countRun, sourceOf } from '../agent-spec.js';
-import { EmptyAnswerError } from '../errors.js';
+import { EmptyAnswerError, TruncatedOutputError } from '../errors.js';
 import type { ResumedExchange } from '../memory/stored-exchange.js';
 import type { ExchangeMark, Message, ToolDefinition, ToolResult } from '../model/message.js';
 import { unreadableCallNote } from '../model/model-answer.js';
@@ -86,15 +86,16 @@ class AgentRun implements AnswerSource {
     this.#ledger = ledger;
     this.#ctx = ctx;
     this.#tools = agent.tools();
-    this.#output = agent.output && new TypedOutput(agent.output.schema, agent.name, agent.output.retries);
+    const { output, name, model } = agent;
+    this.#output = output && new TypedOutput(output.schema, name, output.retries, model.maxTokens);
     const transcript = new Transcript(recorder !== undefined || canResume, () => ledger.usageOfAttempts, signal);
     this.#transcript = transcript;
-    const { memory, name: agentName } = agent;
+    const { memory } = agent;
     if (memory !== undefined) {
       const own = recorder === undefined ? ctx : contextWithMeter(ctx, recorder.meterOfMemory());
       this.#conversation = new RunConversation({
         memory,
-        agentName,
+        agentName: name,
         request,
         exchangeId,
         transcript,
@@ -156,6 +157,10 @@ class AgentRun implements AnswerSource {
       if (asked === undefined) return 'token_budget_exceeded';
       const { answer, calls } = asked;
       const isEmpty = calls.length === 0 && answer.unreadableCall === undefined && answer.content.trim() === '';
+      // A repetition would spend the same tokens on reasoning again.
+      if (isEmpty && answer.finishReason === 'length' && !asked.isOverBudget && !asked.isOld) {
+        throw new TruncatedOutputError(this.#agent.name, 'text', this.#model.maxTokens);
+      }
       if (isEmpty && wasEmpty && !asked.isOld) throw new EmptyAnswerError(this.#agent.model.model);
       wasEmpty = isEmpty;
       const status = await this.#take(asked, isEmpty);

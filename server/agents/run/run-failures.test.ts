@@ -1,6 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
+import type { ScriptEntry } from '../../testing/scripted-provider.js';
 import type { AgentConfig } from '../create-agent.js';
-import { EmptyAnswerError, StuckLoopError } from '../errors.js';
+import { EmptyAnswerError, StuckLoopError, TruncatedOutputError } from '../errors.js';
 import { add, agentOf, callAdd, memoryOf, usageOf } from '../scripted-agent.fixture.js';
 
 describe('a run that does not complete', () => {
@@ -42,6 +43,23 @@ describe('a run that does not complete', () => {
     expect(result.status).toBe('failed');
     expect(result.error).toBeInstanceOf(EmptyAnswerError);
   });
+
+  test.each([false, true])(
+    'fails at once if the reasoning takes all tokens (with an outputSchema: %s)',
+    async (isTyped) => {
+      const truncated: ScriptEntry = { content: '', finishReason: 'length' };
+      const { agent, provider } = agentOf([truncated, 'too late'], {
+        model: { model: 'm', maxTokens: 700 },
+        retry: { maxAttempts: 3, initialDelayMs: 0 },
+        ...(isTyped && { outputSchema: { type: 'object' } }),
+      });
+      const { status, error } = await agent.run('x');
+      expect(status).toBe('failed');
+      expect(error).toBeInstanceOf(TruncatedOutputError);
+      expect(error).toMatchObject({ fatal: true, message: expect.stringContaining('maxTokens of the model (700)') });
+      expect(provider.calls).toHaveLength(1);
+    },
+  );
 
   test('continues after one empty answer, which adds no message', async () => {
     const { agent } = agentOf(['', 'here']);

@@ -9,8 +9,8 @@ import {
   StoredExchange,
   type StoredStep,
 } from '../memory/stored-exchange.js';
-import type { ExchangeMark, Message, ToolCall } from '../model/message.js';
 import { wellFormed } from '../model/foreign-values.js';
+import type { ExchangeMark, Message, ToolCall } from '../model/message.js';
 import type { TokenUsage } from '../model/token-usage.js';
 import { toErrorContent } from '../tools/tool-executor.js';
 import type { RunRequest } from './run-request.js';

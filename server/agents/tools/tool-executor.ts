@@ -6,8 +6,8 @@ import { type AgentContext, type CallPlace, contextOfCall } from '../agent/agent
 import type { ApprovalDecision } from '../agent/approval.js';
 import { InvalidToolCallError, invalidArguments, ToolResultNotJsonError, ToolTimeoutError } from '../errors.js';
 import { observeTool } from '../gen-ai-operations.js';
-import type { ToolCall, ToolResult } from '../model/message.js';
 import { cutText } from '../model/foreign-values.js';
+import type { ToolCall, ToolResult } from '../model/message.js';
 import type { CallSpending } from '../model/token-usage.js';
 import type { Tool } from './tool.js';
 import type { ToolRegistry } from './tool-registry.js';

@@ -2,8 +2,8 @@ import { describe, InvalidOptionError } from '../../errors.js';
 import { compileJsonSchema, type JsonSchemaCheck } from '../../json-schema.js';
 import { OptionChecker } from '../../options.js';
 import { DuplicateToolError } from '../errors.js';
-import type { ToolDefinition } from '../model/message.js';
 import { wellFormed } from '../model/foreign-values.js';
+import type { ToolDefinition } from '../model/message.js';
 import type { Tool } from './tool.js';
 
 /** A tool with its compiled schema. */
