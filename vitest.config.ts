@@ -36,6 +36,7 @@ export default defineConfig({
           name: 'server',
           environment: 'node',
           include: ['{server,scripts,examples}/**/*.test.ts'],
+          globalSetup: ['scripts/lua/build-lua.ts'],
         },
       },
       {
@@ -44,7 +45,7 @@ export default defineConfig({
           name: 'faults',
           environment: 'node',
           include: ['faults/**/*.test.ts'],
-          globalSetup: ['faults/workers/programs.ts'],
+          globalSetup: ['scripts/lua/build-lua.ts', 'faults/workers/programs.ts'],
           // Each starts processes of its own, and is timed.
           fileParallelism: false,
           testTimeout: 300_000,

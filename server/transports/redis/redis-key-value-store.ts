@@ -6,7 +6,7 @@ import { maxListLength } from '../limits.js';
 import type { CommandClient } from './connection/command-client.js';
 import { redisKey } from './connection/keys.js';
 import { readNumber } from './connection/reply.js';
-import { LuaFragment, Script } from './connection/script.js';
+import { scripts } from './connection/script.js';
 
 /** Key-value store in Redis: one key per entry, strings and lists. */
 export class RedisKeyValueStore implements KeyValueStore {
@@ -37,7 +37,7 @@ export class RedisKeyValueStore implements KeyValueStore {
 
   async increment(key: string, by = 1, ttlMs?: number): Promise<number> {
     const args = [ttlMs === undefined ? '' : expiry(ttlMs), by];
-    const run = (client: Redis): Promise<unknown> => incrementScript.run(client, this.#key(key), args);
+    const run = (client: Redis): Promise<unknown> => scripts.increment.run(client, this.#key(key), args);
     return readNumber(await this.#run(key, 'a whole number', run));
   }
 
@@ -48,7 +48,7 @@ export class RedisKeyValueStore implements KeyValueStore {
   ): Promise<number> {
     const { keepLast = '', ttlMs } = options;
     const args = [ttlMs === undefined ? '' : expiry(ttlMs), maxListLength, keepLast, ...values];
-    const run = (client: Redis): Promise<unknown> => appendScript.run(client, this.#key(key), args);
+    const run = (client: Redis): Promise<unknown> => scripts.append.run(client, this.#key(key), args);
     const length = await this.#run(key, 'a list', run);
     if (length === null) throw new BackpressureError(`list ${quote(key)}`, `${maxListLength} entries`);
     return readNumber(length);
@@ -81,47 +81,3 @@ export class RedisKeyValueStore implements KeyValueStore {
 function expiry(ttlMs: number): number {
   return Math.min(Math.ceil(ttlMs), Number.MAX_SAFE_INTEGER);
 }
-
-const entryKey = 'key of the entry';
-
-/** `setExpiry(key, ttlMs)`: milliseconds, or empty for an entry that does not expire. */
-const setExpiry = new LuaFragment(`
-local function setExpiry(key, ttlMs)
-  if ttlMs == '' then redis.call('PERSIST', key) else redis.call('PEXPIRE', key, ttlMs) end
-end
-`);
-
-const incrementScript: Script = new Script({
-  name: 'increment',
-  access: 'stores',
-  purpose: 'Adds to a whole number.',
-  key: entryKey,
-  argv: 'time to live in ms or empty, number to add',
-  reply: 'the sum',
-  includes: [setExpiry],
-  lua: `
-local sum = redis.call('INCRBY', KEYS[1], ARGV[2])
-setExpiry(KEYS[1], ARGV[1])
-return sum
-`,
-});
-
-const appendScript: Script = new Script({
-  name: 'append',
-  access: 'stores',
-  purpose: 'Pushes values to the end of a list and trims it. Changes nothing if the list would become too long.',
-  key: entryKey,
-  argv: 'time to live in ms or empty, maximum length, number of entries to keep or empty, value...',
-  reply: 'the length, or nothing if the list would become too long',
-  includes: [setExpiry],
-  lua: `
-local maxLength, keepLast = tonumber(ARGV[2]), tonumber(ARGV[3]) or math.huge
-local length = math.min(redis.call('LLEN', KEYS[1]) + #ARGV - 3, keepLast)
-if length > maxLength then return false end
-if length == 0 then return 0 end
-for index = 4, #ARGV do redis.call('RPUSH', KEYS[1], ARGV[index]) end
-redis.call('LTRIM', KEYS[1], -length, -1)
-setExpiry(KEYS[1], ARGV[1])
-return length
-`,
-});

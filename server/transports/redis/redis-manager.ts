@@ -21,12 +21,12 @@ import { LeaseRecorder } from './consuming/lease-recorder.js';
 import { RedisRuns } from './consuming/redis-runs.js';
 import { redisDeadLetters } from './events/dead-letters.js';
 import { PublishBatch } from './events/publish-batch.js';
-import { RedisSchedules } from './events/redis-schedules.js';
 import { redisEvents } from './events/stored-events.js';
 import { Fleet } from './membership/fleet.js';
 import { OverviewReads } from './overview.js';
 import { RedisKeyValueStore } from './redis-key-value-store.js';
 import type { RedisSettings } from './redis-options.js';
+import { RedisSchedules } from './schedules/redis-schedules.js';
 import { redisCounts } from './statistics/activity.js';
 
 /**

@@ -6,9 +6,8 @@ import { completed, failed } from '../contract/outcome.js';
 import { workflowType } from '../delivery.js';
 import { NotSubscribedError, PendingEventsError, ServiceRunningError } from '../errors.js';
 import type { Subscription } from '../transport.js';
-import { settleScript } from './membership/settlement.js';
+import { scripts } from './connection/script.js';
 import { redisStage } from './redis-stage.fixture.js';
-import { clearGateScript, forgetScript } from './remove-service.js';
 
 const { admin, transport, prefix, connect, consume, next, until, counts } = await redisStage();
 afterEach(() => {
@@ -47,14 +46,14 @@ describe('retiring a service', () => {
   it('leaves a type to a process that starts meanwhile', async () => {
     await subscribeOnce('shop', ['a', 'b']);
     const [registered, forgotten] = [deferred(), deferred()];
-    const [settle, forget] = [settleScript.run.bind(settleScript), forgetScript.run.bind(forgetScript)];
-    vi.spyOn(settleScript, 'run').mockImplementationOnce(async (...args) => {
+    const [settle, forget] = [scripts.settle.run.bind(scripts.settle), scripts.forget.run.bind(scripts.forget)];
+    vi.spyOn(scripts.settle, 'run').mockImplementationOnce(async (...args) => {
       registered.resolve();
       await forgotten.promise;
       return settle(...args);
     });
     let starting: ReturnType<typeof consume> | undefined;
-    vi.spyOn(forgetScript, 'run').mockImplementationOnce(async (...args) => {
+    vi.spyOn(scripts.forget, 'run').mockImplementationOnce(async (...args) => {
       starting = consume(['a', 'b']);
       await registered.promise;
       const reply = await forget(...args);
@@ -173,8 +172,8 @@ describe('retiring a service', () => {
     await shop.transport.publish(Array.from({ length: 20 }, () => envelope('a')));
     await until(() => mail.waiting.length === 3);
     await expireProcesses();
-    const run = clearGateScript.run.bind(clearGateScript);
-    vi.spyOn(clearGateScript, 'run').mockImplementationOnce(async (...args) => {
+    const run = scripts.clearGate.run.bind(scripts.clearGate);
+    vi.spyOn(scripts.clearGate, 'run').mockImplementationOnce(async (...args) => {
       for (let count = 0; count < 3; count += 1) expect(await mail.shift().commit(completed())).toBe('already');
       // Both have turns: a fetch that takes it takes others too.
       await shop.transport.publish([envelope('b')]);

@@ -4,45 +4,9 @@ import { TransportUnavailableError } from '../../errors.js';
 import type { Logger } from '../../transport.js';
 import { repeatDelayMs, UnexpectedDataError, withoutArguments } from '../redis-errors.js';
 import type { CommandClient } from './command-client.js';
-import { prelude } from './keys.js';
 import { readString } from './reply.js';
-import { LuaFragment, Script } from './script.js';
-
-// Every living process has a heartbeat within 5 s, and registers again if its registration is gone.
-const recoveryMs = 6_000;
-
-/**
- * `dataLoss(epoch)` returns `'lost'` if Redis has lost its data since the epoch began, and `'recovering'` while services
- * register again; nothing if events can be accepted.
- */
-export const dataLoss: LuaFragment = new LuaFragment(
-  `
-local function dataLoss(epoch)
-  if epoch ~= '' and call('HGET', key('epoch'), 'id') ~= epoch then return 'lost' end
-  return call('EXISTS', key('recovering')) == 1 and 'recovering' or nil
-end
-`,
-  [prelude],
-);
-
-const openEpochScript = new Script({
-  name: 'openEpoch',
-  access: 'works',
-  purpose: `Returns the epoch of the data. If a caller knew another one, Redis has lost its data: no event is accepted for ${recoveryMs} ms, in which services register again.`,
-  argv: 'epoch that the caller knew or empty, new epoch',
-  reply: 'the epoch',
-  includes: [prelude],
-  lua: `
-local known, new = take(), take()
-local epoch = key('epoch')
-call('HSETNX', epoch, 'id', new)
-local id = call('HGET', epoch, 'id')
-if known ~= '' and known ~= id and call('HSETNX', epoch, 'recovered', 1) == 1 then
-  call('SET', key('recovering'), '', 'PX', ${recoveryMs})
-end
-return id
-`,
-});
+import { scripts } from './script.js';
+import { dataLayout } from './script-limits.js';
 
 /**
  * Time between two losses of Redis's data. An event that is accepted after a loss, before its services have subscribed
@@ -114,25 +78,9 @@ export class DataEpoch {
   }
 
   async #read(): Promise<void> {
-    this.#id = readString(await this.#commands.runScript(openEpochScript, [this.#id, randomUUID()]));
+    this.#id = readString(await this.#commands.runScript(scripts.openEpoch, [this.#id, randomUUID()]));
   }
 }
-
-/** Version of the layout of all keys. It grows with each change that earlier versions of Hubline cannot read. */
-export const dataLayout = 2;
-
-/** `hasOtherLayout()` returns `true` if Redis has data in another layout. */
-export const otherLayout: LuaFragment = new LuaFragment(
-  `
-local function hasOtherLayout()
-  local layout = call('GET', key('layout'))
-  if layout then return layout ~= '${dataLayout}' end
-  -- Builds before the first layout with a number wrote none.
-  return call('EXISTS', key('queues'), key('services')) > 0
-end
-`,
-  [prelude],
-);
 
 /** Returns the error for data in another layout. */
 export function otherLayoutError(): UnexpectedDataError {

@@ -11,7 +11,7 @@ it('builds keys under the prefix', () => {
 it('lists exactly the kinds of keys that scripts and clients use', () => {
   const folder = join(import.meta.dirname, '..');
   const sources = readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
+    .filter((file) => /\.(?:lua|ts)$/.test(file) && !/\.(?:test|generated)\.ts$/.test(file))
     .map((file) => readFileSync(join(folder, file), 'utf8'));
   const used = sources.flatMap((source) => [
     ...[...source.matchAll(/\bkey\('([^']+)'/g)].map((match) => match[1]),

@@ -1,5 +1,3 @@
-import { LuaFragment } from './script.js';
-
 /**
  * Kinds of keys under the prefix. A `serviceType` is one service's share of one type, `service/type`, both
  * percent-encoded; names and ids are percent-encoded too.
@@ -35,10 +33,10 @@ import { LuaFragment } from './script.js';
  * - `state:<id>` state of a process, which expires with its registration
  * - `description:<hash>` description that all processes with this hash share
  * - `last-descriptions:<service>` sorted set of the hashes of the descriptions of a service's consuming processes, by the
- *   time of their last heartbeat; those of ended processes remain as `retainedDescriptions` says
+ *   time of their last heartbeat; those of ended processes remain as retained-descriptions.lua says
  * - `service-types` hash of the service types for which something of a type was counted, by type
  * - `changes`, `counts`, `minutes` list of counted changes, and hashes of the counters of all service types and of the
- *   last minutes of all types over all services, as `countRecords` describes them; `/` is the type of all event types
+ *   last minutes of all types over all services, as count-records.lua describes them; `/` is the type of all event types
  * - `trends`, `history:<type>` hash of the minutes before those, and hash of the history of a type
  * - `failures:<serviceType>` list of the last failures
  * - `recent:<serviceType>:<status>`, `records:<serviceType>` lists of the ids of the newest ended events without a run,
@@ -147,69 +145,3 @@ export function redisKey(prefix: string, kind: KeyKind, ...parts: readonly strin
 export function queueKey(prefix: string, name: string): string {
   return redisKey(prefix, 'queue', name, '');
 }
-
-/** `key(kind, ...)` and `queueKey(name)`. */
-const keys: LuaFragment = new LuaFragment(
-  `
-local prefix
--- Scripts build a key per call of Redis. Concatenation takes half the time of a table.
-local function key(kind, part, other, last)
-  if last then return prefix .. kind .. ':' .. part .. ':' .. other .. ':' .. last end
-  if other then return prefix .. kind .. ':' .. part .. ':' .. other end
-  if part then return prefix .. kind .. ':' .. part end
-  return prefix .. kind
-end
-local function queueKey(name)
-  return prefix .. 'queue:' .. name .. ':'
-end
-`,
-  [],
-  `prefix = KEYS[1] .. ':'`,
-);
-
-/**
- * Basis of all scripts: keys, the time, and `take` and `takeNumber`, which read the arguments in their order. The time
- * is the server's, so that processes whose clocks differ agree.
- *
- * `nowText` is the time as a text: Lua takes about as long to write a number of this size as Redis takes for a short
- * command. Scripts for events pass texts to Redis in place of numbers for this reason.
- */
-export const prelude: LuaFragment = new LuaFragment(
-  `
-local call, now, nowText, arguments, position
-local function take()
-  position = position + 1
-  return arguments[position]
-end
-local function takeNumber()
-  return tonumber(take())
-end
-
--- Reads stored arguments, as "read" reads those of the script.
-local function readFrom(stored, read)
-  local ownArguments, ownPosition = arguments, position
-  arguments, position = stored, 0
-  local value = read()
-  arguments, position = ownArguments, ownPosition
-  return value
-end
-
-local function serviceOf(serviceType)
-  return string.match(serviceType, '^[^/]*')
-end
--- Tokens of leases start with the id of the process.
-local function processOf(token)
-  return string.match(token, '^[^.]*')
-end
-local function typeOf(serviceType)
-  return string.match(serviceType, '/(.*)$')
-end
-`,
-  [keys],
-  `
-call, arguments, position = redis.call, ARGV, 0
-local time = call('TIME')
-nowText = time[1] .. string.sub('00000' .. time[2], -6, -4)
-now = tonumber(nowText)
-`,
-);

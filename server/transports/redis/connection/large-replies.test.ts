@@ -2,13 +2,10 @@ import { expect, it, vi } from 'vitest';
 import { envelope } from '../../contract/envelope.js';
 import { completed, failed } from '../../contract/outcome.js';
 import type { Subscription } from '../../transport.js';
-import { advanceJobsScript } from '../consuming/advance-jobs.js';
-import { deadLettersScript } from '../events/dead-letters.js';
 import { sharedQueue } from '../names.js';
 import { redisStage } from '../redis-stage.fixture.js';
-import { awaitRunsScript } from '../runs/run-ends.js';
 import { readArray } from './reply.js';
-import type { Script } from './script.js';
+import { type Script, scripts } from './script.js';
 import { maxBatchLength } from './script-limits.js';
 
 const { admin, prefix, consume, next, until } = await redisStage();
@@ -35,7 +32,7 @@ it('fetches large events in several replies, so that Redis runs other commands i
   let fetched = 0;
   while (fetched < tokens.length) {
     const args = [0, 0, 0, sharedQueue('shop'), 60_000, ...tokens.slice(fetched)];
-    const [, leased] = readArray(await advanceJobsScript.run(admin, `{${prefix()}}`, args));
+    const [, leased] = readArray(await scripts.advanceJobs.run(admin, `{${prefix()}}`, args));
     const [jobs] = readArray(leased);
     expect(JSON.stringify(jobs).length).toBeLessThan(1.5 * maxBatchLength);
     fetched += readArray(jobs).length;
@@ -46,7 +43,7 @@ it('reads large dead letters in several replies', async () => {
   const shop = await consume(['a']);
   await shop.transport.publish(Array.from({ length: count }, () => envelope('a', { body: large })));
   for (let n = 0; n < count; n += 1) await (await next(shop)).commit(failed('no'));
-  const longest = longestReply(deadLettersScript);
+  const longest = longestReply(scripts.readDeadLetters);
   const found = await shop.transport.deadLetters.list('a', 100);
   expect(found.map(({ envelope: { body } }) => body)).toEqual(Array(count).fill(large));
   expect(await longest()).toBeLessThan(1.5 * maxBatchLength);
@@ -58,7 +55,7 @@ it('reads large results of runs that end together in several replies', async () 
   await shop.transport.publish(sent);
   await until(() => shop.waiting.length === count);
   await Promise.all(shop.waiting.map((delivery) => delivery.commit({ ...completed(), result: large })));
-  const longest = longestReply(awaitRunsScript);
+  const longest = longestReply(scripts.awaitRuns);
   const { signal } = new AbortController();
   const ended = await Promise.all(sent.map(({ id }) => shop.transport.runs.ended('run', id, signal)));
   expect(ended.map((run) => run?.result)).toEqual(Array(count).fill(large));

@@ -3,9 +3,9 @@ import { deferred } from '../../../hub/hub.fixture.js';
 import { envelope } from '../../contract/envelope.js';
 import { failed } from '../../contract/outcome.js';
 import type { Subscription } from '../../transport.js';
+import { scripts } from '../connection/script.js';
 import { redisStage } from '../redis-stage.fixture.js';
 import { RunEnds } from '../runs/run-ends.js';
-import { loadRunScript } from './delivery-scripts.js';
 
 const { admin, prefix, consume, next, until } = await redisStage();
 afterEach(() => {
@@ -20,12 +20,12 @@ it.each(['before', 'after'])(
     const shop = await consume([runs]);
     const other = await consume([], { concurrency: 1 });
     const [reading, goOn] = [deferred(), deferred()];
-    const read = loadRunScript.run.bind(loadRunScript);
+    const read = scripts.loadRun.run.bind(scripts.loadRun);
     const hold = async (): Promise<void> => {
       reading.resolve();
       await goOn.promise;
     };
-    vi.spyOn(loadRunScript, 'run').mockImplementationOnce(async (...args) => {
+    vi.spyOn(scripts.loadRun, 'run').mockImplementationOnce(async (...args) => {
       if (place === 'before') await hold();
       const reply = await read(...args);
       if (place === 'after') await hold();

@@ -3,8 +3,8 @@ import { deferred } from '../../../hub/hub.fixture.js';
 import { envelope } from '../../contract/envelope.js';
 import { completed } from '../../contract/outcome.js';
 import type { Subscription } from '../../transport.js';
+import { scripts } from '../connection/script.js';
 import { redisStage } from '../redis-stage.fixture.js';
-import { releaseJobsScript } from './job-consumer.js';
 
 const { admin, consume, next } = await redisStage();
 afterEach(() => {
@@ -20,9 +20,9 @@ it('aborts a handler before another process receives its event', async () => {
   const reasons: Error[] = [];
   delivery.onRevoked = (reason) => reasons.push(reason);
   const other = await consume(['a']);
-  const release = releaseJobsScript.run.bind(releaseJobsScript);
+  const release = scripts.releaseJobs.run.bind(scripts.releaseJobs);
   const replying = deferred();
-  vi.spyOn(releaseJobsScript, 'run').mockImplementation(async (...args) => {
+  vi.spyOn(scripts.releaseJobs, 'run').mockImplementation(async (...args) => {
     const reply = await release(...args);
     await replying.promise;
     return reply;

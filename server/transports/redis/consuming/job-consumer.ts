@@ -3,19 +3,14 @@ import { LeaseLostError, ShutdownError } from '../../errors.js';
 import type { CloseResult, ConsumeOptions, Logger, Subscription } from '../../transport.js';
 import type { CommandClient } from '../connection/command-client.js';
 import { loadBullmq } from '../connection/connect-redis.js';
-import { prelude } from '../connection/keys.js';
 import { readNumber } from '../connection/reply.js';
-import { Script } from '../connection/script.js';
+import { scripts } from '../connection/script.js';
 import { argumentPortions } from '../connection/tick-batch.js';
-import { attempts } from '../jobs/attempts.js';
 import { decodeAnyEnvelope } from '../jobs/event-codec.js';
-import { gates } from '../jobs/gates.js';
-import { leases } from '../jobs/queue-jobs.js';
 import type { ServedQueue } from '../membership/settlement.js';
 import { serviceTypeOf, sharedQueue } from '../names.js';
 import { withoutArguments } from '../redis-errors.js';
 import type { RedisSettings } from '../redis-options.js';
-import { counters } from '../statistics/counters.js';
 import type { Lease, LeaseRecorder } from './lease-recorder.js';
 import { LeaseRenewal } from './lease-renewal.js';
 import { LostJobs, type Redelivery } from './lost-jobs.js';
@@ -280,7 +275,7 @@ export class JobConsumer {
     try {
       let released = 0;
       for (const args of portions) {
-        released += readNumber(await commands.runScript(releaseJobsScript, [...head, ...args]));
+        released += readNumber(await commands.runScript(scripts.releaseJobs, [...head, ...args]));
       }
       return released;
     } catch (error) {
@@ -344,40 +339,3 @@ async function within(ms: number, done: Promise<unknown>): Promise<void> {
   await Promise.race([done, deadline]);
   clearTimeout(timer);
 }
-
-export const releaseJobsScript: Script = new Script({
-  name: 'releaseJobs',
-  access: 'works',
-  purpose:
-    'Releases leased jobs with no attempt spent: in the order of their start they are the next of their queue. Jobs of a type that has another queue by now, or that exceed a limit, return to the gate.',
-  argv: 'queue, 1 if the handlers of the jobs were started, (job id, token)...',
-  reply: 'the number of released jobs',
-  includes: [prelude, attempts, counters, leases, gates],
-  lua: `
-local queue, wereStarted = take(), take() == '1'
-local released = 0
-for index = #ARGV - 1, 3, -2 do
-  local id, token = ARGV[index], ARGV[index + 1]
-  if leaseOf(queue, id, token) == 'ok' then
-    local serviceType, order = unpack(call('HMGET', queue .. id, 'serviceType', 'order'))
-    local state = stateOf(serviceType)
-    endLease(queue, id)
-    changesOf(serviceType)
-    if wereStarted then noteInterruption(queue .. id) end
-    call('HDEL', queue .. id, 'started', 'leased')
-    local exceeds = state.concurrency and state.taken > state.concurrency or not mayRunOn(serviceType, queue .. id)
-    if queueKey(state.queue) == queue and not exceeds then
-      call('RPUSH', queue .. 'wait', id)
-    else
-      countReturned(serviceType)
-      enterGate(serviceType, id, order)
-    end
-    released = released + 1
-  end
-end
-arrangeTypes()
-writeChanges()
-wakeWorker(queue)
-return released
-`,
-});

@@ -3,15 +3,12 @@ import type { Redis } from 'ioredis';
 import type { CommitResult, Delivery, Envelope, Outcome, RunWait } from '../../transport.js';
 import type { CommandClient } from '../connection/command-client.js';
 import { readArray, readNumber, readOptional, readString, unexpected } from '../connection/reply.js';
-import type { Script, ScriptArgument } from '../connection/script.js';
+import { type Script, type ScriptArgument, scripts } from '../connection/script.js';
 import { argumentBatches, argumentPortions } from '../connection/tick-batch.js';
 import { emitArguments, outcomeArguments } from '../jobs/event-codec.js';
-import { freeSlotScript } from '../jobs/overdue-slots.js';
 import { isOutOfMemory, isTransient, isWriteRefused, repeatDelayMs, translateReply } from '../redis-errors.js';
 import type { RedisSettings } from '../redis-options.js';
 import { splitCheckpoint, waitArguments } from '../runs/stored-runs.js';
-import { advanceJobsScript } from './advance-jobs.js';
-import { checkpointScript, newEntriesScript, waitScript } from './delivery-scripts.js';
 
 /**
  * Records outcomes and checkpoints of leased jobs. While the process consumes, a write waits for a lost connection to
@@ -65,7 +62,7 @@ export class LeaseRecorder {
 
   /** Frees the slot that a commit kept. */
   async freeSlot(lease: Lease): Promise<void> {
-    await this.#run(freeSlotScript, () => leaseArguments(lease));
+    await this.#run(scripts.freeSlot, () => leaseArguments(lease));
   }
 
   /**
@@ -81,14 +78,14 @@ export class LeaseRecorder {
   ): Promise<{ readonly result: CommitResult; readonly entries: unknown }> {
     const events = emits.flatMap((envelope) => emitArguments(envelope, this.#service));
     const args = [known, key, ...splitCheckpoint(value), emits.length, ...events];
-    const reply = await this.#run(checkpointScript, () => [...leaseArguments(lease()), ...args]);
+    const reply = await this.#run(scripts.checkpoint, () => [...leaseArguments(lease()), ...args]);
     const [result, entries] = readArray(reply);
     return { result: readCommitResult(result), entries: entries ?? [] };
   }
 
   async wait(lease: () => Lease, waits: readonly RunWait[]): Promise<CommitResult> {
     for (const { count, args } of argumentPortions(waits.map((wait) => waitArguments(wait, this.#service)))) {
-      const reply = await this.#run(waitScript, () => [...leaseArguments(lease()), count, ...args]);
+      const reply = await this.#run(scripts.wait, () => [...leaseArguments(lease()), count, ...args]);
       const result = readCommitResult(reply);
       if (result !== 'ok') return result;
     }
@@ -102,7 +99,7 @@ export class LeaseRecorder {
     isTimed: boolean,
   ): Promise<{ readonly entries: unknown; readonly dueInMs: number | undefined }> {
     const args = [...leaseArguments(lease), known, isTimed ? '1' : ''];
-    const [entries, dueInMs] = readArray(await this.#run(newEntriesScript, () => args));
+    const [entries, dueInMs] = readArray(await this.#run(scripts.newEntries, () => args));
     return { entries, dueInMs: readOptional(dueInMs, readNumber) };
   }
 
@@ -111,9 +108,9 @@ export class LeaseRecorder {
     const head = [maxDeadLetters, maxDeadLetterAgeMs, outcomes.length];
     const args = [...head, ...outcomes.flatMap((outcome) => outcome.args), queue, lockDurationMs];
     const connection = this.#connection;
-    if (tokens.length === 0 || connection === undefined) return this.#run(advanceJobsScript, () => args);
+    if (tokens.length === 0 || connection === undefined) return this.#run(scripts.advanceJobs, () => args);
     // Not repeated here: BullMQ repeats a fetch while it needs a job.
-    return advanceJobsScript.run(connection, prefix, [...args, ...tokens]);
+    return scripts.advanceJobs.run(connection, prefix, [...args, ...tokens]);
   }
 
   async #run(script: Script, args: () => readonly ScriptArgument[]): Promise<unknown> {
@@ -159,7 +156,7 @@ export interface LeaseOutcome {
   readonly args: readonly ScriptArgument[];
 }
 
-/** Arguments of one call of `advanceJobsScript`. */
+/** Arguments of one call of `scripts.advanceJobs`. */
 export interface LeaseCall {
   readonly outcomes: readonly LeaseOutcome[];
   /** Name of the queue from which to lease a job per token; `''` if there are no tokens. */
@@ -197,7 +194,7 @@ export class LeaseTurn {
   #isScheduled = false;
   #underWay = 0;
 
-  /** @param run runs `advanceJobsScript` */
+  /** @param run runs `scripts.advanceJobs` */
   constructor(run: (call: LeaseCall) => Promise<unknown>) {
     this.#run = run;
   }

@@ -1,11 +1,9 @@
 import type { Redis } from 'ioredis';
 import type { Logger } from '../../transport.js';
-import { prelude } from '../connection/keys.js';
 import { readArray, readNumber } from '../connection/reply.js';
-import { Script } from '../connection/script.js';
+import { scripts } from '../connection/script.js';
 import { lengthOf } from '../connection/script-limits.js';
 import { argumentBatches, portionsOf } from '../connection/tick-batch.js';
-import { leases } from '../jobs/queue-jobs.js';
 import { withoutArguments } from '../redis-errors.js';
 import type { RedisSettings } from '../redis-options.js';
 import { type Lease, leaseArguments } from './lease-recorder.js';
@@ -69,7 +67,7 @@ export class LeaseRenewal {
     while (performance.now() - since > lockDurationMs / 2) {
       since = performance.now();
       const args = [lockDurationMs, ...leaseArguments(lease)];
-      if (readArray(await renewLeasesScript.run(this.#connection, prefix, args)).length > 0) return false;
+      if (readArray(await scripts.renewLeases.run(this.#connection, prefix, args)).length > 0) return false;
     }
     return true;
   }
@@ -86,36 +84,10 @@ export class LeaseRenewal {
   async #renewPortion(due: readonly HeldLease[]): Promise<void> {
     const { prefix, lockDurationMs } = this.#settings;
     const args = [lockDurationMs, ...due.flatMap(({ lease }) => leaseArguments(lease))];
-    const lost = readArray(await renewLeasesScript.run(this.#connection, prefix, args)).map(readNumber);
+    const lost = readArray(await scripts.renewLeases.run(this.#connection, prefix, args)).map(readNumber);
     for (const position of lost) {
       const held = due[position - 1];
       if (held !== undefined && this.#leases.delete(held)) held.onLost();
     }
   }
 }
-
-const renewLeasesScript: Script = new Script({
-  name: 'renewLeases',
-  access: 'works',
-  purpose: 'Extends the locks of leased jobs.',
-  argv: 'lifetime in ms, lease...',
-  reply: 'the positions, from 1, of leases that were lost',
-  includes: [prelude, leases],
-  lua: `
-local lifetimeMs = take()
-local lost, index = {}, 0
-while position < #ARGV do
-  local queue, id, token, starts = take(), take(), take(), take()
-  -- The service type of the lease.
-  take()
-  index = index + 1
-  if leaseOf(queue, id, token, starts) == 'ok' then
-    call('PEXPIRE', queue .. id .. ':lock', lifetimeMs)
-    call('SREM', queue .. 'stalled', id)
-  else
-    lost[#lost + 1] = index
-  end
-end
-return lost
-`,
-});

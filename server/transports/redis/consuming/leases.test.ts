@@ -6,10 +6,10 @@ import { completed, failed, retry } from '../../contract/outcome.js';
 import { type Delivery, type Subscription, silentLogger } from '../../transport.js';
 import { CommandClient } from '../connection/command-client.js';
 import { redisKey } from '../connection/keys.js';
+import { scripts } from '../connection/script.js';
 import { sharedQueue } from '../names.js';
 import { resolveRedisOptions } from '../redis-options.js';
 import { redisStage } from '../redis-stage.fixture.js';
-import { loadRunScript } from './delivery-scripts.js';
 import { type Lease, LeaseRecorder } from './lease-recorder.js';
 import { LeaseRenewal } from './lease-renewal.js';
 import { RedisDelivery } from './redis-delivery.js';
@@ -220,8 +220,8 @@ it('delivers no run that arrives while the connection closes', async () => {
   const shop = await consume([runs]);
   let proceed = (): void => {};
   const reached = new Promise<void>((resolve) => {
-    const run = loadRunScript.run.bind(loadRunScript);
-    vi.spyOn(loadRunScript, 'run').mockImplementation(async (...args) => {
+    const run = scripts.loadRun.run.bind(scripts.loadRun);
+    vi.spyOn(scripts.loadRun, 'run').mockImplementation(async (...args) => {
       resolve();
       await new Promise<void>((go) => {
         proceed = go;

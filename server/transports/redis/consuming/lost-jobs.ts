@@ -4,15 +4,10 @@ import { systemClock } from '../../clock.js';
 import { CrashLoopError } from '../../errors.js';
 import { loneEvents, loneLimitMs } from '../../lone-events.js';
 import type { Logger } from '../../transport.js';
-import { prelude } from '../connection/keys.js';
 import { readArray, readNumber, readOptional } from '../connection/reply.js';
-import { Script } from '../connection/script.js';
-import { discarding } from '../events/attempt-ends.js';
-import { leases } from '../jobs/queue-jobs.js';
-import { subscribed } from '../membership/subscription-fragments.js';
+import { scripts } from '../connection/script.js';
 import { withoutArguments } from '../redis-errors.js';
 import type { RedisSettings } from '../redis-options.js';
-import { counters } from '../statistics/counters.js';
 import type { Lease } from './lease-recorder.js';
 import type { LeaseRenewal } from './lease-renewal.js';
 import type { Job, WorkerQueue } from './worker-queue.js';
@@ -68,7 +63,7 @@ export class LostJobs {
     deliver: (redelivery: Redelivery) => Promise<void>,
   ): Promise<void> {
     const { settings, connection } = this.#parts;
-    const reply = await countCrashScript.run(connection, settings.prefix, [queue.key, job.id, job.token]);
+    const reply = await scripts.countCrash.run(connection, settings.prefix, [queue.key, job.id, job.token]);
     const counts = readOptional(reply, readArray);
     if (counts === undefined) return;
     const [crashes = 0, isCause] = counts.map(readNumber);
@@ -128,12 +123,12 @@ export class LostJobs {
 
   async requeue(queue: WorkerQueue, job: Job, delayMs: number): Promise<void> {
     const { settings, connection } = this.#parts;
-    await requeueJobScript.run(connection, settings.prefix, [queue.key, job.id, job.token, delayMs]);
+    await scripts.requeueJob.run(connection, settings.prefix, [queue.key, job.id, job.token, delayMs]);
   }
 
   /**
    * Does not wait for the reply: Redis receives the note before the handler can end its process. It has the script,
-   * because `countCrashScript` is in the same library.
+   * because `scripts.countCrash` is in the same library.
    */
   noteStart(queue: WorkerQueue, job: Job, isAlone: boolean): void {
     this.#note(queue, job, isAlone ? 'alone' : 'shared').catch((error: unknown) => this.#warn(job, error));
@@ -155,7 +150,7 @@ export class LostJobs {
 
   async #note(queue: WorkerQueue, job: Job, place: 'alone' | 'shared'): Promise<void> {
     const { settings, connection } = this.#parts;
-    await noteStartScript.run(connection, settings.prefix, [queue.key, job.id, job.token, place]);
+    await scripts.noteStart.run(connection, settings.prefix, [queue.key, job.id, job.token, place]);
   }
 
   #warn(job: Job, error: unknown): void {
@@ -163,74 +158,3 @@ export class LostJobs {
     logger.warn({ err: withoutArguments(error), eventType: job.type }, 'could not record the start of a handler');
   }
 }
-
-const countCrashScript: Script = new Script({
-  name: 'countCrash',
-  access: 'works',
-  purpose:
-    'Counts the losses in a row of a leased job. The first loss counts always, a later one only if noteStartScript had noted that the handler started. A job that was lost while it ran alone is the cause.',
-  argv: 'queue, job id, token',
-  reply: 'the count, and 1 if the job is the cause or 0; or nothing if the lease is lost',
-  includes: [prelude, leases],
-  lua: `
-local queue, id, token = take(), take(), take()
-if leaseOf(queue, id, token) ~= 'ok' then return nil end
-local started, crashes = unpack(call('HMGET', queue .. id, 'started', 'crashes'))
-call('HDEL', queue .. id, 'started')
-if not crashes or started then crashes = call('HINCRBY', queue .. id, 'crashes', 1) end
-if started == 'alone' then call('HSET', queue .. id, 'cause', 1) end
-return { tonumber(crashes), call('HEXISTS', queue .. id, 'cause') }
-`,
-});
-
-const noteStartScript: Script = new Script({
-  name: 'noteStart',
-  access: 'works',
-  purpose:
-    'Notes that the handler of a leased job starts, alone in its process or beside others; or that others join it.',
-  argv: 'queue, job id, token, "alone" or "shared"',
-  reply: 'nothing',
-  includes: [prelude, leases],
-  lua: `
-local queue, id, token, place = take(), take(), take(), take()
-if leaseOf(queue, id, token) ~= 'ok' then return end
--- Redis lets a script that has freed memory continue when memory is used up.
-call('HDEL', queue .. id, 'started')
-call('HSET', queue .. id, 'started', place)
-`,
-});
-
-export const requeueJobScript: Script = new Script({
-  name: 'requeueJob',
-  access: 'works',
-  purpose:
-    'Returns a leased job that this process cannot run, or not now, to the gate of its type, or discards it if nothing subscribes to its type.',
-  argv: 'queue, job id, token, delay in milliseconds',
-  reply: 'nothing',
-  includes: [prelude, counters, leases, subscribed, discarding],
-  lua: `
-local queue, id, token, delayMs = take(), take(), take(), takeNumber()
-if leaseOf(queue, id, token) ~= 'ok' then return end
-local serviceType, order = unpack(call('HMGET', queue .. id, 'serviceType', 'order'))
-if isSubscribed(serviceType) then
-  endLease(queue, id)
-  countReturned(serviceType)
-  -- The handler did not start.
-  call('HDEL', queue .. id, 'leased')
-  call('LPOP', key('starts', serviceType))
-  uncountKeyStart(serviceType, queue .. id)
-  -- Without the delay a process that is not yet, or no longer, part of the settlement would take it again at once.
-  if queueKey(stateOf(serviceType).queue) == queue then
-    enterLater(serviceType, id, delayMs)
-  else
-    enterGate(serviceType, id, order)
-  end
-  holdOnToKey(serviceType, queue .. id)
-  changesOf(serviceType)
-else
-  discard(queue, id)
-end
-arrangeTypes()
-writeChanges()
-`,
-});

@@ -1,8 +1,8 @@
 import type { Redis } from 'ioredis';
 import type { CommitResult, Delivery, Envelope, Outcome, RunWait } from '../../transport.js';
 import { readArray, readHash, readNumber, readOptional, readString } from '../connection/reply.js';
+import { scripts } from '../connection/script.js';
 import { readCheckpoints } from '../runs/stored-runs.js';
-import { loadRunScript } from './delivery-scripts.js';
 import { type Lease, type LeaseRecorder, leaseArguments } from './lease-recorder.js';
 
 const maxTimeoutMs = 2 ** 31 - 1;
@@ -245,7 +245,7 @@ export class RunReader {
   }
 
   async #load(lease: Lease): Promise<Omit<ReadRun, 'isStale'> | undefined> {
-    const reply = await loadRunScript.run(this.#connection, this.#prefix, leaseArguments(lease));
+    const reply = await scripts.loadRun.run(this.#connection, this.#prefix, leaseArguments(lease));
     if (reply === null) return undefined;
     const [checkpoints, outputs, dueInMs] = readArray(reply);
     return {

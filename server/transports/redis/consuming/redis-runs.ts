@@ -1,12 +1,12 @@
 import type { CommitResult, Envelope, FailedOutcome, Outcome, RunRecord, RunStore } from '../../transport.js';
 import type { CommandClient } from '../connection/command-client.js';
-import { endRunScript } from '../events/attempt-ends.js';
+import { scripts } from '../connection/script.js';
 import { cancel } from '../events/cancel.js';
 import { outcomeArguments } from '../jobs/event-codec.js';
 import { jobIdOf, serviceTypeOf, typeList } from '../names.js';
 import type { RedisSettings } from '../redis-options.js';
 import { encodeReason } from '../runs/run-ends.js';
-import { readRun, readWaiting, runScript, runSinceScript, waitingScript } from '../runs/stored-runs.js';
+import { readRun, readWaiting } from '../runs/stored-runs.js';
 import type { Consumption } from './consumption.js';
 import { readCommitResult } from './lease-recorder.js';
 
@@ -27,17 +27,17 @@ export class RedisRuns implements RunStore {
   }
 
   async get(type: string, id: string): Promise<RunRecord | undefined> {
-    const reply = await this.#parts.commands.runScript(runScript, this.#place(type, id));
+    const reply = await this.#parts.commands.runScript(scripts.run, this.#place(type, id));
     return reply === null ? undefined : readRun(reply);
   }
 
   async getSince(type: string, id: string, from: number): Promise<RunRecord | undefined> {
-    const reply = await this.#parts.commands.runScript(runSinceScript, [...this.#place(type, id), from]);
+    const reply = await this.#parts.commands.runScript(scripts.runSince, [...this.#place(type, id), from]);
     return reply === null ? undefined : readRun(reply);
   }
 
   async waiting(types: readonly string[], limit: number): Promise<readonly (readonly RunRecord[])[]> {
-    return readWaiting(await this.#parts.commands.runScript(waitingScript, [limit, typeList(types)]), limit);
+    return readWaiting(await this.#parts.commands.runScript(scripts.waitingRuns, [limit, typeList(types)]), limit);
   }
 
   async watch(type: string, id: string, onChange: () => void): Promise<() => void> {
@@ -56,7 +56,7 @@ export class RedisRuns implements RunStore {
     const args = [...this.#place(type, id), encodeReason(reason), ...outcomeArguments(outcome, 1, service)];
     await consumption.waitsSent();
     // Not repeated: a repetition would report that the run had ended already.
-    return readCommitResult(await commands.run((client) => endRunScript.run(client, settings.prefix, args)));
+    return readCommitResult(await commands.run((client) => scripts.endRun.run(client, settings.prefix, args)));
   }
 
   cancel(id: string, conclude: (envelope: Envelope) => FailedOutcome): Promise<boolean> {

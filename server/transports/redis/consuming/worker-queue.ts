@@ -42,7 +42,7 @@ type Fetched = Awaited<ReturnType<Worker['backend']['moveToActive']>>;
 
 // Reply of a fetch that finds no job: no data, no id, no rate limit, no due time.
 const nothing: Fetched = [null, '', 0, 0];
-// BullMQ would fail the job by itself: countCrashScript counts losses instead.
+// BullMQ would fail the job by itself: scripts.countCrash counts losses instead.
 const neverFailStalled = 1_000_000_000;
 
 /** Queue of BullMQ with this process's worker. */

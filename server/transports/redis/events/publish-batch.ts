@@ -1,15 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { Envelope, Receipt } from '../../transport.js';
 import type { CommandClient } from '../connection/command-client.js';
-import { type DataEpoch, dataLoss } from '../connection/data-epoch.js';
-import { prelude } from '../connection/keys.js';
+import type { DataEpoch } from '../connection/data-epoch.js';
 import { readArray, readString } from '../connection/reply.js';
-import { Script, type ScriptArgument } from '../connection/script.js';
+import { type ScriptArgument, scripts } from '../connection/script.js';
 import { argumentBatches, TickBatch } from '../connection/tick-batch.js';
 import { emitArguments } from '../jobs/event-codec.js';
 import { eventIdOf } from '../names.js';
-import { counters } from '../statistics/counters.js';
-import { acceptance } from './acceptance.js';
 
 /** Envelopes of one call of `publish`, ready to be sent. */
 interface PublishCall {
@@ -30,7 +27,7 @@ export class PublishBatch {
       const head = [randomUUID(), commands.repeatWithinMs];
       const args = [count, ...calls.flatMap((call) => call.args)];
       const reply = await epoch.whileKnown(timeoutMs, (epochId) =>
-        commands.runRemembered(publishScript, [...head, epochId, ...args]),
+        commands.runRemembered(scripts.publish, [...head, epochId, ...args]),
       );
       const earlierIds = readArray(reply).map(readString).values();
       return calls.map(({ ids }) => ids.map((id) => receipt(id, earlierIds.next().value ?? '')));
@@ -48,27 +45,3 @@ function receipt(id: string, earlierId: string): Receipt {
   if (earlierId === '-') return { id, deduplicated: false, unsubscribed: true };
   return earlierId === '' ? { id, deduplicated: false } : { id: eventIdOf(earlierId), deduplicated: true };
 }
-
-const publishScript: Script = new Script({
-  name: 'publish',
-  access: 'stores',
-  purpose:
-    'Accepts envelopes, all of them or none. Repeated with the same token it returns the same and changes nothing.',
-  argv: 'token, milliseconds to remember it, epoch that the caller knows or empty, number of events, event...',
-  reply: 'for each event the result of acceptEmit; or a result of dataLoss, and nothing is accepted',
-  includes: [prelude, counters, acceptance, dataLoss],
-  lua: `
-local executed, rememberMs = key('executed', take()), take()
-local earlierReply = call('GET', executed)
-if earlierReply then return cjson.decode(earlierReply) end
-local loss = dataLoss(take())
-if loss then return loss end
-
-local receipts = {}
-for index = 1, takeNumber() do receipts[index] = acceptEmit(takeEmit()) end
-arrangeTypes()
-writeChanges()
-call('SET', executed, cjson.encode(receipts), 'PX', rememberMs)
-return receipts
-`,
-});

@@ -1,6 +1,8 @@
 import type { ErrorInfo } from '../../../errors.js';
+import type { AttemptRecord } from '../../event-record.js';
 import { durationBucket } from '../../statistics/durations.js';
 import type { Envelope, Outcome } from '../../transport.js';
+import { readArray, readNumber } from '../connection/reply.js';
 import type { ScriptArgument } from '../connection/script.js';
 import { checkedMs } from '../connection/script-limits.js';
 import { encodeName, eventIdOf, jobIdOf, serviceTypeOf } from '../names.js';
@@ -145,4 +147,19 @@ export function outcomeArguments(
 export function decodeError(json: string): ErrorInfo {
   const { name, message, code } = Object(JSON.parse(json)) as Partial<Record<keyof ErrorInfo, unknown>>;
   return { name: String(name), message: String(message), ...(typeof code === 'string' && { code }) };
+}
+
+/** Returns the attempts that scripts retained as lines. */
+export function readAttempts(lines: string): readonly AttemptRecord[] {
+  return lines.split('\n').flatMap((line) => (line === '' ? [] : readAttempt(line)));
+}
+
+function readAttempt(line: string): AttemptRecord {
+  const [attempt, startedAt, endedAt, error, isInterrupted] = readArray(JSON.parse(line));
+  return {
+    attempt: readNumber(attempt),
+    startedAt: readNumber(startedAt),
+    endedAt: readNumber(endedAt),
+    ...(isInterrupted === 1 ? { isInterrupted: true } : { error: decodeError(JSON.stringify(error)) }),
+  };
 }

@@ -3,8 +3,8 @@ import { envelope } from '../../contract/envelope.js';
 import { completed, retry } from '../../contract/outcome.js';
 import type { Delivery, Subscription } from '../../transport.js';
 import { redisKey } from '../connection/keys.js';
+import { scripts } from '../connection/script.js';
 import type { Lease } from '../consuming/lease-recorder.js';
-import { requeueJobScript } from '../consuming/lost-jobs.js';
 import { RedisDelivery } from '../consuming/redis-delivery.js';
 import { redisStage } from '../redis-stage.fixture.js';
 
@@ -23,7 +23,7 @@ it('takes back the start that a rate per key counted if the handler did not star
   const shop = await consume([{ type: 'a', perKey: { rate: { max: 1, perMs: 60_000 } } }]);
   await shop.transport.publish([envelope('a', { key: 'k' })]);
   const { queue, jobId, token } = leaseOf(await next(shop));
-  await requeueJobScript.run(admin, hashTag(), [queue, jobId, token, 10]);
+  await scripts.requeueJob.run(admin, hashTag(), [queue, jobId, token, 10]);
   const again = await next(shop);
   expect(leaseOf(again).jobId).toBe(jobId);
   expect(await again.commit(completed())).toBe('ok');

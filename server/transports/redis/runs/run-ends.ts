@@ -3,16 +3,13 @@ import { HubError } from '../../../errors.js';
 import { errorOf } from '../../errors.js';
 import type { Logger, RunRecord } from '../../transport.js';
 import type { CommandClient } from '../connection/command-client.js';
-import { prelude, redisKey } from '../connection/keys.js';
+import { redisKey } from '../connection/keys.js';
 import { readArray } from '../connection/reply.js';
-import { Script } from '../connection/script.js';
+import { scripts } from '../connection/script.js';
 import { maxBatch, maxBatchLength } from '../connection/script-limits.js';
 import { portionsOf, TickBatch } from '../connection/tick-batch.js';
-import { liveHandlers } from '../membership/subscription-fragments.js';
 import { translateReply, withoutArguments } from '../redis-errors.js';
-import { runRetention } from './run-records.js';
-import { oneRun, readRun } from './stored-runs.js';
-import { suspendedRuns } from './suspended-runs.js';
+import { readRun } from './stored-runs.js';
 
 // A connection that is silent for longer is replaced: the messages of a lost one would never arrive.
 const pingIntervalMs = 10_000;
@@ -77,7 +74,7 @@ export class RunEnds {
     const limits = { maxSize: maxBatch, maxWeight: maxBatchLength, weigh };
     this.#reads = new TickBatch<RunName, unknown>(limits, async (runs) => {
       const args = [processId, runs.length, ...runs.flatMap(({ serviceType, jobId }) => [serviceType, jobId])];
-      return readArray(await commands.runScript(awaitRunsScript, args));
+      return readArray(await commands.runScript(scripts.awaitRuns, args));
     });
   }
 
@@ -236,45 +233,6 @@ function decodeReason(json: string): Error {
   const { name, message, code } = Object(JSON.parse(json)) as Record<string, unknown>;
   return errorOf({ name: String(name), message: String(message), ...(typeof code === 'string' && { code }) });
 }
-
-export const awaitRunsScript: Script = new Script({
-  name: 'awaitRuns',
-  access: 'works',
-  purpose:
-    'Reads runs that have ended, and notes that a process waits for the others, in place of dead processes. A run that a process waits for stays readable until the process has read it.',
-  argv: 'process id, number of runs, (service type, job id)...',
-  reply: `for each run "unknown", "pending", the run with its result, or "later" after ${maxBatchLength} characters`,
-  includes: [prelude, liveHandlers, oneRun, runRetention, suspendedRuns],
-  lua: `
-local function removeDeadWaiters(serviceType, id)
-  local waiters = key('run', serviceType, id, 'waiters')
-  for _, waiter in ipairs(call('SMEMBERS', waiters)) do
-    if not isLive(waiter) then call('SREM', waiters, waiter) end
-  end
-end
-
-local process = take()
-local replies, length = {}, 0
--- Redis lets a script that has freed memory continue when memory is used up.
-call('DEL', key('executed', ''))
-for index = 1, takeNumber() do
-  local serviceType, id = take(), take()
-  local status, value = unpack(call('HMGET', key('run', serviceType, id), 'status', 'value'))
-  if not hasRun(serviceType, id) then
-    replies[index] = 'unknown'
-  elseif not status or length > ${maxBatchLength} then
-    removeDeadWaiters(serviceType, id)
-    addWaiter(serviceType, id, process)
-    replies[index] = status and 'later' or 'pending'
-  else
-    replies[index] = readRun(serviceType, id, 'result')
-    length = length + #value
-    removeWaiter(serviceType, id, process)
-  end
-end
-return replies
-`,
-});
 
 const channelBatches = { maxSize: maxBatch, maxWeight: maxBatchLength, weigh: ({ length }: string) => length };
 

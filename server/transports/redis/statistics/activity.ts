@@ -11,56 +11,13 @@ import type {
 } from '../../statistics/stats.js';
 import type { CountReader } from '../../transport.js';
 import type { CommandClient } from '../connection/command-client.js';
-import { prelude } from '../connection/keys.js';
 import { readArray, readHash, readNumber, readString, unexpected } from '../connection/reply.js';
-import { LuaFragment, Script } from '../connection/script.js';
+import { scripts } from '../connection/script.js';
 import { decodeError } from '../jobs/event-codec.js';
 import { encodeName, eventIdOf, typeList } from '../names.js';
-import { countRecords, serviceTypes } from './count-records.js';
-import { counts, countsScript, readCounts, revisionScript } from './counts.js';
+import { readCounts } from './counts.js';
 import type { RecentActivities } from './recent-activities.js';
 import { StoredPeriods } from './stored-periods.js';
-
-/**
- * `readTotal(sums)` returns the last minutes and the history of all event types, `readPeriods(type, sums)` those of one.
- * `readActivity(types, failing, sums)` returns the last minutes of each type, and lists of the number of a type and the
- * last failures of its service types in `failing`. The last minutes are those that are not in the history yet, and
- * `trends`. `sums` are those of `unfoldedSums`.
- *
- * Lua takes longer to join the texts of a thousand types than Redis and its client take for lists of them.
- */
-export const activity: LuaFragment = new LuaFragment(
-  `
-local function readLastMinutes(types, sums)
-  return readMinutes(types, sums), readFields(key('trends'), types)
-end
-
-local function readPeriods(type, sums)
-  local open, trends = readLastMinutes({ type }, sums)
-  return { open[1], trends[1], call('HGETALL', key('history', type)) }
-end
-
-local function readTotal(sums)
-  return { now, readPeriods(totalType, sums) }
-end
-
-local function readActivity(types, failing, sums)
-  local open, trends = readLastMinutes(types, sums)
-  local failures = {}
-  for index, type in ipairs(next(failing) and types or {}) do
-    if failing[type] then
-      local ofType = { index }
-      for _, serviceType in ipairs(failing[type]) do
-        ofType[#ofType + 1] = call('LINDEX', key('failures', serviceType), 0) or nil
-      end
-      failures[#failures + 1] = ofType
-    end
-  end
-  return { open, trends, failures }
-end
-`,
-  [countRecords, prelude],
-);
 
 /** Returns the reply of `readTotal`. */
 export function readTotal(reply: unknown): TotalActivity & { readonly now: number } {
@@ -102,21 +59,7 @@ function readText(value: unknown): string {
   return value === null ? '' : readString(value);
 }
 
-const rangeScript: Script = new Script({
-  name: 'range',
-  access: 'reads',
-  purpose: 'Reads the histories of many types.',
-  argv: 'types, separated by commas',
-  reply: 'the time, then the last minutes and the history of each type',
-  includes: [prelude, activity, countRecords],
-  lua: `
-local reply, sums = { now }, unfoldedSums()
-for type in string.gmatch(take(), '[^,]+') do reply[#reply + 1] = readPeriods(type, sums) end
-return reply
-`,
-});
-
-/** Returns the reply of {@link rangeScript} as counts between two times. */
+/** Returns the reply of {@link scripts.range} as counts between two times. */
 function readRange(from: number, to: number, reply: unknown): RangeCounts {
   const [nowValue, ...types] = readArray(reply);
   const now = readNumber(nowValue);
@@ -124,20 +67,7 @@ function readRange(from: number, to: number, reply: unknown): RangeCounts {
   return { ...rangeTimes(periods), counts: types.map((type) => readPeriods(now, type).range(periods)) };
 }
 
-const metricsScript: Script = new Script({
-  name: 'metrics',
-  access: 'reads',
-  purpose: 'Reads the counts and the history of a type.',
-  argv: 'type',
-  reply: 'the time, the lists of readCounts, the last minutes and the history',
-  includes: [prelude, activity, countRecords, counts],
-  lua: `
-local sums = unfoldedSums()
-return { now, (readCounts(sums)), readPeriods(ARGV[1], sums) }
-`,
-});
-
-/** Returns the reply of {@link metricsScript}. */
+/** Returns the reply of {@link scripts.metrics}. */
 function readMetrics(type: string, reply: unknown): EventMetrics {
   const [nowValue, typeCounts, periods] = readArray(reply);
   const [found] = readCounts(typeCounts);
@@ -153,25 +83,7 @@ function readMetrics(type: string, reply: unknown): EventMetrics {
   };
 }
 
-const durationsScript: Script = new Script({
-  name: 'durations',
-  access: 'reads',
-  purpose: 'Reads the durations of many types.',
-  argv: 'types, separated by commas',
-  reply: 'of each type the minutes that are not in its history yet, and the durations of those that are',
-  includes: [prelude, countRecords],
-  lua: `
-local types, reply = {}, {}
-for type in string.gmatch(take(), '[^,]+') do types[#types + 1] = type end
-local minutes = readMinutes(types, unfoldedSums())
-for index, type in ipairs(types) do
-  reply[index] = { minutes[index] or '', call('HGET', key('history', type), 'durations') or '' }
-end
-return reply
-`,
-});
-
-/** Returns the reply of {@link durationsScript}. */
+/** Returns the reply of {@link scripts.durations}. */
 function readDurations(reply: unknown): TypeDurations[] {
   return readArray(reply).map((entry) => {
     const [open, over] = readArray(entry);
@@ -188,23 +100,7 @@ function readDurations(reply: unknown): TypeDurations[] {
   });
 }
 
-const failuresScript: Script = new Script({
-  name: 'failures',
-  access: 'reads',
-  purpose: 'Reads the latest failures of a type.',
-  argv: 'type',
-  reply: 'for each service type its failures as JSON, newest first',
-  includes: [prelude, serviceTypes],
-  lua: `
-local reply = {}
-for index, serviceType in ipairs(serviceTypesOf(take())) do
-  reply[index] = call('LRANGE', key('failures', serviceType), 0, -1)
-end
-return reply
-`,
-});
-
-/** Returns the reply of {@link failuresScript}: the newest failures of all services, newest first. */
+/** Returns the reply of {@link scripts.failures}: the newest failures of all services, newest first. */
 function readFailures(reply: unknown): FailureRecord[] {
   return readArray(reply)
     .flatMap((list) => readArray(list).map(readFailure))
@@ -230,13 +126,13 @@ function readFailure(entry: unknown): FailureRecord {
 /** Returns the counts of all services on Redis. */
 export function redisCounts(commands: CommandClient): CountReader {
   return {
-    get: async (types) => readCounts(await commands.runScript(countsScript, [typeList(types)])),
-    metrics: async (type) => readMetrics(type, await commands.runScript(metricsScript, [encodeName(type)])),
-    range: async (types, from, to) => readRange(from, to, await commands.runScript(rangeScript, [typeList(types)])),
-    durations: async (types) => readDurations(await commands.runScript(durationsScript, [typeList(types)])),
-    failures: async (type) => readFailures(await commands.runScript(failuresScript, [encodeName(type)])),
+    get: async (types) => readCounts(await commands.runScript(scripts.counts, [typeList(types)])),
+    metrics: async (type) => readMetrics(type, await commands.runScript(scripts.metrics, [encodeName(type)])),
+    range: async (types, from, to) => readRange(from, to, await commands.runScript(scripts.range, [typeList(types)])),
+    durations: async (types) => readDurations(await commands.runScript(scripts.durations, [typeList(types)])),
+    failures: async (type) => readFailures(await commands.runScript(scripts.failures, [encodeName(type)])),
     async revision(type) {
-      return readString(await commands.runScript(revisionScript, type === undefined ? [] : [encodeName(type)]));
+      return readString(await commands.runScript(scripts.revision, type === undefined ? [] : [encodeName(type)]));
     },
   };
 }

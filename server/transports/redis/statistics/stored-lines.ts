@@ -1,11 +1,24 @@
-import { periodCycle, weekMinutes } from './period-roll.js';
+import { periodKinds } from '../../statistics/periods.js';
 
 /**
- * Scanners of the texts that `countRecords` and `periodRoll` describe. They read characters in place: the last minutes of
+ * Scanners of the texts that count-records.lua and period-roll.lua describe. They read characters in place: the last minutes of
  * a thousand types are 20,000 lines, and a string per line, kind and count would take longer than all else.
  *
  * @module
  */
+
+const { minutes, hours } = periodKinds;
+/** Number of minutes after which a `trend` is no longer read. */
+export const weekMinutes: number = (hours.length * hours.stepMs) / minutes.stepMs;
+
+/**
+ * Number of periods after which their numbers repeat in a line, which are 3 digits of base 36: 32 days of minutes. Histories
+ * expire after a week, and so does a `trend`.
+ */
+export const periodCycle: number = 36 ** 3;
+
+/** Difference between the bucket of a percentile in a line, where 0 is none, and the bucket. */
+export const bucketOffset = 200;
 
 /** Receives the counts of a line. `kind` is the code of its letter; `bucket` is 0 for a kind without buckets. */
 export interface CountSink {

@@ -19,9 +19,9 @@ import {
   periodCounters,
   type RecentActivity,
 } from '../../statistics/stats.js';
-import { bucketOffset } from './period-roll.js';
 import { RecentReader } from './recent-activities.js';
 import {
+  bucketOffset,
   type CountSink,
   closedHead,
   endOfLine,
@@ -38,7 +38,7 @@ const { minutes, fiveMinutes, hours } = periodKinds;
 
 const noDurations = new DurationSketch();
 
-/** Counts of one period as Redis stores them: by the names that `countRecords` and `periodRoll` describe. */
+/** Counts of one period as Redis stores them: by the names that count-records.lua and period-roll.lua describe. */
 class StoredPeriod implements CountSink {
   readonly counts: { -readonly [K in keyof PeriodCounts]: number } = { ...noCounts };
   #waits: DurationSketch | undefined;
@@ -229,7 +229,7 @@ function add(periods: Periods, period: number): StoredPeriod {
   return found;
 }
 
-/** Reads the lines of `minutes` that `countRecords` describes. */
+/** Reads the lines of `minutes` that count-records.lua describes. */
 function readOpen(text: string): Periods {
   const periods: Periods = new Map();
   for (let start = 0; start < text.length; ) {
@@ -240,7 +240,7 @@ function readOpen(text: string): Periods {
   return periods;
 }
 
-/** Reads the lines of a text that `periodRoll` has written. @param last number of the current period */
+/** Reads the lines of a text that period-roll.lua has written. @param last number of the current period */
 function readLines(text = '', last: number, first = 0): (readonly [number, StoredPeriod])[] {
   const periods: (readonly [number, StoredPeriod])[] = [];
   for (let start = first; start < text.length; ) {

@@ -1,0 +1,48 @@
+--[[
+Accepts the event of a dead letter again, for the service of the dead letter alone, by the current route of its type. Repeated with the same token it returns the same and changes nothing.
+
+KEYS[1]  prefix of the transport, a hash tag from which every key is derived
+ARGV     token, milliseconds to remember it, service, job id
+Reply    1; 0 if there is no such dead letter; its service type if the service no longer subscribes to it
+Access   stores
+]]
+--- @include "../connection/prelude.lua"
+--- @include "../jobs/event-log.lua"
+--- @include "../jobs/gates.lua"
+--- @include "../jobs/type-states.lua"
+--- @include "../statistics/counters.lua"
+--- @include "./acceptance.lua"
+
+local executed, rememberMs = key('executed', take()), take()
+if call('EXISTS', executed) == 1 then return 1 end
+local service, id = take(), take()
+local deadLetter = key('dead-letter', service, id)
+local serviceType, data, priority, starts, lineKey =
+  unpack(call('HMGET', deadLetter, 'serviceType', 'data', 'priority', 'ats', 'key'))
+if not serviceType then return 0 end
+local head, depth, replays = string.match(data, '^(.*),"depth":(%d+),"replays":(%d+)}$')
+local route = call('HGET', key('routes', typeOf(serviceType)), serviceType)
+if not route then return serviceType end
+
+call('DEL', deadLetter)
+forgetEnd(serviceType, id)
+forgetIndexEnd(serviceType, id, requestIdIn(data))
+call('ZREM', key('dead-letters', serviceType), id)
+call('ZREM', key('expiring', serviceType), id)
+call('DEL', key('run', serviceType, id))
+call('PERSIST', key('run', serviceType, id, 'waiters'))
+call('LREM', key('ended', serviceType, 'failed'), 1, id)
+for _, part in ipairs({ 'order', 'checkpoints', 'outputs' }) do
+  if call('EXISTS', deadLetter .. ':' .. part) == 1 then
+    call('RENAME', deadLetter .. ':' .. part, key('run', serviceType, id, part))
+    call('PERSIST', key('run', serviceType, id, part))
+  end
+end
+local envelope = { head = head, key = lineKey or '', priority = priority, delayMs = 0, replays = replays + 1 }
+queueJob(cjson.decode(route), envelope, id, depth)
+-- The number of starts tells the leases of an event apart, those before the replay included.
+if starts then call('HSET', jobQueue(serviceType, id) .. id, 'ats', starts) end
+arrangeTypes()
+writeChanges()
+call('SET', executed, '', 'PX', rememberMs)
+return 1

@@ -1,0 +1,190 @@
+--- @include "../connection/prelude.lua"
+
+-- Events of requests, and the newest ended ones. The index has a member for each event that is pending or retained and
+-- whose request has another id than the event: `indexEvent(...)` adds one, `unindexEvent(...)` removes it; ended runs and
+-- dead letters keep it as long as they are retained. `logEnd(...)` retains an ended event that has no run record;
+-- `forgetEnd(...)` forgets an ended event that is accepted again.
+-- `endIndexingAt(...)` notes the time at which Redis deletes a run or a dead letter, `endIndexing(serviceType)` removes
+-- those whose time has come, and `forgetIndexEnd(...)` forgets that time for an event that is replayed. `writeLog()` writes all that, once per script.
+--
+-- The record of an ended event is a text of lines: status, request id and cause id as JSON, times of acceptance, start
+-- and end, attempt, error as JSON, step, and a line of JSON per earlier attempt. A time that is unknown is empty.
+
+local indexed, unindexed, logged
+
+-- As JSON: Lua does not decode every string that JavaScript encodes.
+local function requestIdIn(data)
+  return string.match(data or '', '^{"requestId":(".-"),"')
+end
+
+local function causeIdIn(data)
+  return string.match(data or '', ',"causeId":(".-")[,}]') or ''
+end
+
+-- An event from outside often has its own id as that of its request, and is found by it.
+local function isIndexed(id, requestId)
+  return requestId and requestId ~= '"' .. string.sub(id, 3) .. '"'
+end
+
+local function indexMember(serviceType, id, requestId)
+  return requestId .. ' ' .. serviceType .. ' ' .. id
+end
+
+local function indexEvent(serviceType, id, requestId)
+  if not isIndexed(id, requestId) then return end
+  indexed[#indexed + 1] = 0
+  indexed[#indexed + 1] = indexMember(serviceType, id, requestId)
+end
+
+local function unindexEvent(serviceType, id, requestId)
+  if isIndexed(id, requestId) then unindexed[#unindexed + 1] = indexMember(serviceType, id, requestId) end
+end
+
+-- Redis will delete what names the request of the event.
+local function endIndexingAt(serviceType, id, requestId, at)
+  if not isIndexed(id, requestId) then return end
+  call('ZADD', key('index-ends', serviceType), 'GT', at, indexMember(serviceType, id, requestId))
+end
+
+local function forgetIndexEnd(serviceType, id, requestId)
+  if isIndexed(id, requestId) then call('ZREM', key('index-ends', serviceType), indexMember(serviceType, id, requestId)) end
+end
+
+-- Returns the indexed events of a request as service types, job ids and members.
+local function indexedEvents(requestId, limit)
+  local events = {}
+  local members = call('ZRANGEBYLEX', key('requests'), '[' .. requestId .. ' ', '(' .. requestId .. '!', 'LIMIT', 0, limit)
+  for index, member in ipairs(members) do
+    local serviceType, id = string.match(string.sub(member, #requestId + 2), '^(%S+) (.*)$')
+    events[index] = { serviceType, id, member }
+  end
+  return events
+end
+
+local function endedRecord(status, requestId, causeId, acceptedAt, startedAt, endedAt, attempt, error, step, attempts)
+  return status .. '\n' .. requestId .. '\n' .. causeId .. '\n' .. acceptedAt .. '\n' .. startedAt .. '\n' .. endedAt .. '\n'
+    .. attempt .. '\n' .. error .. '\n' .. step .. '\n' .. attempts
+end
+
+local function logEnd(serviceType, id, outcome)
+  local log = logged[serviceType] or {}
+  logged[serviceType] = log
+  local status = outcome.status == 'failed' and not outcome.isCancelled and 'failed' or 'completed'
+  local list = log[status] or {}
+  log[status] = list
+  outcome.id = id
+  list[#list + 1] = outcome
+end
+
+local function isLogged(serviceType, id)
+  for _, outcome in ipairs((logged[serviceType] or {}).failed or {}) do
+    if outcome.id == id then return true end
+  end
+  return call('HEXISTS', key('records', serviceType), id) == 1
+end
+
+local function hasDeadLetter(serviceType, id)
+  return call('EXISTS', key('dead-letter', serviceOf(serviceType), id)) == 1
+end
+
+-- The end of a run stays readable after its eviction for those who wait for it.
+local function hasRetainedRun(serviceType, id)
+  local run = key('run', serviceType, id)
+  if call('EXISTS', run) == 0 then return false end
+  local untilMs = tonumber(call('HGET', run, 'until'))
+  return not untilMs or untilMs > now
+end
+
+-- Removes what Redis has deleted by its age from the index.
+local function endIndexing(serviceType)
+  local ends = key('index-ends', serviceType)
+  for _, member in ipairs(call('ZRANGEBYSCORE', ends, '-inf', now, 'LIMIT', 0, constants.endedAtOnce)) do
+    local id = string.match(member, ' (%S+)$')
+    call('ZREM', ends, member)
+    local isRetained = isLogged(serviceType, id) or hasDeadLetter(serviceType, id) or hasRetainedRun(serviceType, id)
+    if not isRetained then unindexed[#unindexed + 1] = member end
+  end
+end
+
+-- An element of a list is the id of an event, and that of its request if the event is indexed.
+local function elementOf(id, requestId)
+  return isIndexed(id, requestId) and id .. ' ' .. requestId or id
+end
+
+local function forgetEnd(serviceType, id)
+  local records = key('records', serviceType)
+  local requestId = string.match(call('HGET', records, id) or '', '^%l+\n([^\n]*)\n')
+  if not requestId then return end
+  call('HDEL', records, id)
+  call('LREM', key('recent', serviceType, 'failed'), 1, elementOf(id, requestId))
+end
+
+-- In a block of its own: a script has at most 200 local names.
+local writeLog
+do
+  local function recordOf(outcome)
+    local isFailed = outcome.status == 'failed'
+    local startedAt = outcome.durationMs and not outcome.isCancelled and string.format('%.0f', now - outcome.durationMs) or ''
+    return endedRecord(outcome.isCancelled and 'cancelled' or outcome.status, outcome.requestId, outcome.causeId,
+      outcome.acceptedAt or '', startedAt, nowText, outcome.attempt, isFailed and outcome.value or '', outcome.step or '',
+      outcome.attempts or '')
+  end
+
+  local function unindexEnded(serviceType, id, requestId, status)
+    if isIndexed(id, requestId) and not (status == 'failed' and hasDeadLetter(serviceType, id)) then
+      unindexEvent(serviceType, id, requestId)
+    end
+  end
+
+  local function evictEnded(serviceType, status, count)
+    local ids = call('RPOP', key('recent', serviceType, status), count)
+    for index, element in ipairs(ids) do
+      local id, requestId = string.match(element, '^(%S+) (.*)$')
+      if id then
+        ids[index] = id
+        unindexEnded(serviceType, id, requestId, status)
+      end
+    end
+    call('HDEL', key('records', serviceType), unpack(ids))
+  end
+
+  local function writeEnded(serviceType, status, outcomes)
+    local first = math.max(1, #outcomes - constants.keptRecent + 1)
+    for index = 1, first - 1 do unindexEnded(serviceType, outcomes[index].id, outcomes[index].requestId, status) end
+    local records, elements = {}, {}
+    for index = first, #outcomes do
+      local outcome = outcomes[index]
+      records[#records + 1] = outcome.id
+      records[#records + 1] = recordOf(outcome)
+      elements[#elements + 1] = elementOf(outcome.id, outcome.requestId)
+    end
+    call('HSET', key('records', serviceType), unpack(records))
+    local excess = call('LPUSH', key('recent', serviceType, status), unpack(elements)) - constants.keptRecent
+    if excess >= constants.evictedAtOnce then evictEnded(serviceType, status, excess) end
+  end
+
+  -- Lua passes a limited number of values to a function.
+  local function callInParts(command, name, values)
+    for first = 1, #values, constants.valuesAtOnce do
+      call(command, name, unpack(values, first, math.min(first + constants.valuesAtOnce - 1, #values)))
+    end
+  end
+
+  function writeLog()
+    for serviceType, log in pairs(logged) do
+      for status, outcomes in pairs(log) do writeEnded(serviceType, status, outcomes) end
+    end
+    logged = {}
+    if #indexed > 0 then
+      callInParts('ZADD', key('requests'), indexed)
+      indexed = {}
+    end
+    if #unindexed > 0 then
+      callInParts('ZREM', key('requests'), unindexed)
+      unindexed = {}
+    end
+  end
+end
+
+--- @per-call
+indexed, unindexed, logged = {}, {}, {}

@@ -1,0 +1,197 @@
+--- @include "../connection/prelude.lua"
+--- @include "./key-lines.lua"
+--- @include "./type-states.lua"
+
+-- Moves of a job between the sets and lists of its worker queue, which are laid out as BullMQ 6 expects them. `queue`
+-- is the prefix of the queue's keys. `endLease(queue, id)` returns 1 if the job was leased; `leaveActive(queue, id)` does
+-- the same for a job whose lock is deleted with it.
+
+local woken
+local function wakeWorker(queue)
+  if woken[queue] then return end
+  woken[queue] = true
+  call('ZADD', queue .. 'marker', '0', '0')
+end
+
+-- An id that stays in "stalled" has no effect: BullMQ looks for it among the active jobs.
+local function leaveActive(queue, id)
+  return call('LREM', queue .. 'active', '-1', id)
+end
+
+local function endLease(queue, id)
+  call('DEL', queue .. id .. ':lock')
+  return leaveActive(queue, id)
+end
+
+-- The gate in front of the worker queues. Events that wait stand in the gate of their service type, ordered by
+-- priority, then acceptance, or in the line of its key; delayed ones by their due time. BullMQ receives an event when a
+-- worker takes it.
+--
+-- A queue has two sorted sets of service types. `turns` holds those with an event that may start now. They take turns
+-- by start-time fair queueing (Goyal, Vin, Cheng 1996): the next turn of a type comes one after its last one, and not
+-- before the last turn that the queue gave. `due` holds the times at which delays end, rates open and waits of runs end.
+--
+-- - `enterGate(serviceType, id, order)`, `enterLater(serviceType, id, delayMs)` add a waiting or delayed event
+-- - `leaveGate(serviceType, id)` removes one, `takeFromGate(serviceType)` the next one, with the key of its line
+-- - `holdOnToKey(serviceType, job)` after the end of an attempt, `freeKey(serviceType, job)` after that of an event, which
+--   frees the slot of its key
+-- - `countTaken(serviceType)`, `countReturned(serviceType)` count the events that stand in BullMQ
+-- - `arrangeTypes()` gives the types that changed their turns, and wakes workers; scripts call it once, at their end
+
+local changedTypes, enteredTypes
+
+-- A debounce window ends if its event is due or leaves.
+local function closeWindow(serviceType, id)
+  local queue = jobQueue(serviceType, id)
+  local lineKey = queue and call('HGET', queue .. id, 'window')
+  if not lineKey then return end
+  call('HDEL', queue .. id, 'window')
+  call('HDEL', key('windows', serviceType), lineKey)
+end
+
+local function enterGate(serviceType, id, order)
+  local state, gate = stateOf(serviceType), key('gate', serviceType)
+  local isLimited = state.concurrency or state.max or state.keys or state.hadKeys
+  if state.isOpen and not isLimited then enteredTypes[serviceType] = true else changedTypes[serviceType] = true end
+  if state.keys then
+    local lineKey, isHeld = lineOf(serviceType, id)
+    -- Behind those that have yet to be sorted by key.
+    if isHeld or call('EXISTS', gate) == 0 then
+      enterLine(serviceType, id, tonumber(order), lineKey, isHeld)
+      return
+    end
+  end
+  call('ZADD', gate, order, id)
+end
+
+local function enterLater(serviceType, id, delayMs)
+  call('ZADD', key('delayed', serviceType), now + math.ceil(delayMs), id)
+  changedTypes[serviceType] = true
+end
+
+local function leaveGate(serviceType, id)
+  local left = call('ZREM', key('gate', serviceType), id) + call('ZREM', key('delayed', serviceType), id)
+  if left == 0 and not (stateOf(serviceType).hadKeys and leaveLine(serviceType, id)) then return false end
+  changedTypes[serviceType] = true
+  closeWindow(serviceType, id)
+  return true
+end
+
+local function takeFromGate(serviceType)
+  if stateOf(serviceType).keys then return popLine(serviceType) end
+  return call('ZPOPMIN', key('gate', serviceType))[1]
+end
+
+local function holdOnToKey(serviceType, job)
+  if not stateOf(serviceType).keys then return end
+  pauseKey(serviceType, job)
+  changedTypes[serviceType] = true
+end
+
+local function freeKey(serviceType, job)
+  if not stateOf(serviceType).hadKeys then return end
+  releaseKey(serviceType, job)
+  changedTypes[serviceType] = true
+end
+
+-- Only a limit needs the number; a settlement that sets one counts anew.
+local function countTaken(serviceType)
+  local state = stateOf(serviceType)
+  if not state.concurrency then return end
+  state.taken = state.taken + 1
+  call('HSET', key('dispatch', serviceType), 'taken', state.taken)
+end
+
+local function countReturned(serviceType)
+  local state = stateOf(serviceType)
+  if not state.concurrency then return end
+  state.taken = math.max(state.taken - 1, 0)
+  call('HSET', key('dispatch', serviceType), 'taken', state.taken)
+  changedTypes[serviceType] = true
+end
+
+local function countStart(serviceType)
+  local state = stateOf(serviceType)
+  if not state.max then return end
+  local starts = key('starts', serviceType)
+  call('LPUSH', starts, now)
+  call('LTRIM', starts, 0, state.max - 1)
+  call('PEXPIRE', starts, state.perMs)
+end
+
+local function endTurn(serviceType)
+  local state = stateOf(serviceType)
+  local turns = key('turns', state.queue)
+  local turn = call('ZSCORE', turns, serviceType)
+  if not turn then return end
+  -- Its next turn comes after the one that it did not use.
+  state.turn = turn - 1
+  call('HSET', key('dispatch', serviceType), 'turn', state.turn)
+  call('ZREM', turns, serviceType)
+end
+
+-- In a block of its own: a script has at most 200 local names.
+local arrange, arrangeTypes
+do
+  local function wakeAtDueTime(serviceType, at)
+    local queue = stateOf(serviceType).queue
+    local due = key('due', queue)
+    call('ZADD', due, at, serviceType)
+    -- The worker that wakes learns the due time from the reply.
+    if call('ZRANGE', due, '0', '0')[1] == serviceType then wakeWorker(queueKey(queue)) end
+  end
+
+  local function rateOpensAt(serviceType)
+    local state = stateOf(serviceType)
+    if not state.max then return 0 end
+    local oldest = call('LINDEX', key('starts', serviceType), state.max - 1)
+    return oldest and oldest + state.perMs or 0
+  end
+
+  local function giveTurn(serviceType)
+    local state = stateOf(serviceType)
+    local last = tonumber(call('GET', key('turn', state.queue)) or 0)
+    call('ZADD', key('turns', state.queue), 'NX', math.max(last, state.turn + 1), serviceType)
+    wakeWorker(queueKey(state.queue))
+  end
+
+  local function earliest(at, other)
+    return at and other and math.min(at, other) or at or other
+  end
+
+  function arrange(serviceType)
+    local state = stateOf(serviceType)
+    local wakeAt = tonumber(call('ZRANGE', key('delayed', serviceType), '0', '0', 'WITHSCORES')[2])
+    if state.hadKeys and sortWaiting(serviceType) then wakeAt = now end
+    if state.hadKeys and not state.keys then forgetLines(serviceType) end
+    if state.keys then wakeAt = earliest(wakeAt, openLines(serviceType)) end
+    if state.hasTimers then
+      wakeAt = earliest(wakeAt, tonumber(call('ZRANGE', key('timers', serviceType), 0, 0, 'WITHSCORES')[2]))
+    end
+    local isReady = state.isOpen
+      and not (state.concurrency and state.taken >= state.concurrency)
+      and call('EXISTS', key(state.keys and 'lines' or 'gate', serviceType)) == 1
+    if isReady then
+      local opensAt = rateOpensAt(serviceType)
+      if opensAt > now then
+        isReady = false
+        wakeAt = earliest(wakeAt, opensAt)
+      end
+    end
+    if isReady then giveTurn(serviceType) else endTurn(serviceType) end
+    if wakeAt then wakeAtDueTime(serviceType, wakeAt) else call('ZREM', key('due', state.queue), serviceType) end
+  end
+
+  function arrangeTypes()
+    for serviceType in pairs(changedTypes) do arrange(serviceType) end
+    -- An event that enters an open gate without limits changes no due time.
+    for serviceType in pairs(enteredTypes) do
+      if not changedTypes[serviceType] then giveTurn(serviceType) end
+    end
+    changedTypes, enteredTypes = {}, {}
+  end
+end
+
+--- @per-call
+woken = {}
+changedTypes, enteredTypes = {}, {}

@@ -1,0 +1,40 @@
+--- @include "../connection/prelude.lua"
+
+-- `stateOf(serviceType)` returns the state in which the last settlement left a service type; a script reads it once.
+-- `jobQueue(serviceType, id)` returns the prefix of the keys of a job that is not leased: it stays where it was
+-- accepted until a worker of another queue takes it.
+
+local states
+local function stateOf(serviceType)
+  local state = states[serviceType]
+  if state then return state end
+  local fields = call('HMGET', key('dispatch', serviceType), 'queue', 'isOpen', 'concurrency', 'max', 'perMs', 'taken', 'turn',
+    'hasTimers', 'keys', 'hadKeys', 'hadRuns')
+  state = {
+    queue = fields[1] or serviceType,
+    isOpen = fields[2] == '1',
+    concurrency = fields[3] and tonumber(fields[3]),
+    max = fields[4] and tonumber(fields[4]),
+    perMs = fields[5] and tonumber(fields[5]),
+    taken = fields[6] and tonumber(fields[6]) or 0,
+    turn = tonumber(fields[7]) or 0,
+    hasTimers = fields[8] == '1',
+    keys = fields[9] and cjson.decode(fields[9]) or nil,
+    hadKeys = fields[10] == '1',
+    hadRuns = fields[11] == '1',
+  }
+  states[serviceType] = state
+  return state
+end
+
+local function jobQueue(serviceType, id)
+  local queue = queueKey(stateOf(serviceType).queue)
+  if call('EXISTS', queue .. id) == 1 then return queue end
+  for _, name in ipairs({ serviceType, serviceOf(serviceType) }) do
+    if call('EXISTS', queueKey(name) .. id) == 1 then return queueKey(name) end
+  end
+  return nil
+end
+
+--- @per-call
+states = {}

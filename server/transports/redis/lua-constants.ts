@@ -1,0 +1,114 @@
+import { errorInfo } from '../../errors.js';
+import { workflowType } from '../delivery.js';
+import { RetiredError } from '../errors.js';
+import { interruptedError } from '../event-record.js';
+import {
+  keptAttempts,
+  keptCompletedRuns,
+  keptFailedRuns,
+  keptFailures,
+  keptRecent,
+  keptWaits,
+  maxRequestEvents,
+  minuteMs,
+} from '../limits.js';
+import { formerConnectionMs } from '../services.js';
+import { durationGrowth, shortestMs } from '../statistics/durations.js';
+import { periodKinds, recentFives, recentMinutes, trendMinutes } from '../statistics/periods.js';
+import {
+  dataLayout,
+  fieldBatch,
+  keptQueueEvents,
+  maxBatchLength,
+  maxChanges,
+  maxDiscarded,
+  maxDuePerFetch,
+  maxEvictedDeadLetters,
+  maxTypesPerChange,
+  maxTypesPerScript,
+  orderSpan,
+} from './connection/script-limits.js';
+import { encodeName } from './names.js';
+import { bucketOffset, periodCycle, weekMinutes } from './statistics/stored-lines.js';
+
+const { minutes, fiveMinutes, hours } = periodKinds;
+
+// Short names of the fields that each record of a suspended run has.
+const shortNames = { acceptedAt: 'a', attempt: 'n', ats: 's', order: 'o' };
+
+/** Values that Lua files use as `constants.name`. Only the build reads them: it writes them into the scripts. */
+export const luaConstants = {
+  // Limits that the transports share.
+  formerConnectionMs,
+  keptAttempts,
+  keptCompletedRuns,
+  keptFailedRuns,
+  keptFailures,
+  keptRecent,
+  keptWaits,
+  maxRequestEvents,
+
+  // Limits of scripts.
+  fieldBatch,
+  keptQueueEvents,
+  maxBatchLength,
+  maxChanges,
+  maxDiscarded,
+  maxDuePerFetch,
+  maxEvictedDeadLetters,
+  maxTypesPerChange,
+  maxTypesPerScript,
+  // A lowered limit leaves many to evict: each end evicts some, because nothing else runs meanwhile.
+  maxEvictedRuns: 100,
+  // Ended events are evicted several at a time, which costs three commands.
+  evictedAtOnce: 10,
+  endedAtOnce: 100,
+  valuesAtOnce: 1_000,
+  // Observers read the packed records of the newest runs whole, and Redis runs nothing else while a script packs one.
+  maxPackedLength: 8_192,
+  maxPackedEntries: 100,
+
+  // Times.
+  // A run that was evicted while a process waits for its end stays readable for so long, and for `repeatableMs` after the
+  // last of these processes has read it, in case that its reply is lost.
+  awaitedMs: 10 * minuteMs,
+  repeatableMs: minuteMs,
+  // The end of a run stays readable for so long after the run was accepted, because it can end before the process that
+  // started it has the chance to ask for its result, and after a process that waited for it has read it.
+  recentMs: 10_000,
+  // Every living process has a heartbeat within 5 s, and registers again if its registration is gone.
+  recoveryMs: 6_000,
+
+  // Orders.
+  orderSpan,
+  // Added to the order of events that hold a slot of their key: they stand before all others of it.
+  heldSpan: 2 ** 52,
+  maxSafeInteger: Number.MAX_SAFE_INTEGER,
+
+  // Statistics.
+  minuteMs,
+  bucketOffset,
+  periodCycle,
+  weekMinutes,
+  trendMinutes,
+  recentMinutes,
+  recentFives,
+  minutesLength: minutes.length,
+  fiveMinutesLength: fiveMinutes.length,
+  hoursLength: hours.length,
+  fivePerMinute: fiveMinutes.stepMs / minutes.stepMs,
+  hourPerMinute: hours.stepMs / minutes.stepMs,
+  historyMs: hours.length * hours.stepMs + hours.stepMs,
+  shortestMs,
+  logDurationGrowth: Math.log(durationGrowth),
+  // Runs of workflows are not part of the total.
+  workflowPrefix: encodeName(workflowType('')),
+
+  // Stored data.
+  dataLayout,
+  bodyStart: ',"body":"',
+  shortNames,
+  longNames: Object.fromEntries(Object.entries(shortNames).map(([long, short]) => [short, long])),
+  interruptedError: JSON.stringify(interruptedError),
+  retiredError: JSON.stringify(errorInfo(new RetiredError())),
+} as const;

@@ -1,0 +1,165 @@
+--[[
+Settles service types of a service, about constants.maxTypesPerScript per call.
+
+KEYS[1]  prefix of the transport, a hash tag from which every key is derived
+ARGV     service, cursor
+Reply    the next cursor, "0" at the end
+Access   works
+]]
+--- @include "../connection/prelude.lua"
+--- @include "../jobs/gates.lua"
+--- @include "../jobs/key-lines.lua"
+--- @include "../jobs/overdue-slots.lua"
+--- @include "../jobs/type-states.lua"
+--- @include "./live-handlers.lua"
+--- @include "./subscriptions.lua"
+
+-- `limitKeys(serviceType, limits)` changes the limits per key, also of what waits and runs.
+
+local function holdTakenJobs(serviceType)
+  for _, name in ipairs(call('SMEMBERS', key('queues'))) do
+    if serviceOf(name) == serviceOf(serviceType) then
+      for _, list in ipairs({ 'wait', 'active' }) do
+        for _, id in ipairs(call('LRANGE', queueKey(name) .. list, 0, -1)) do
+          local owner, lineKey = unpack(call('HMGET', queueKey(name) .. id, 'serviceType', 'key'))
+          if owner == serviceType and lineKey then holdKey(serviceType, queueKey(name) .. id, lineKey) end
+        end
+      end
+    end
+  end
+end
+
+local function limitKeys(serviceType, limits)
+  local dispatch = key('dispatch', serviceType)
+  local json = limits and cjson.encode(limits)
+  if json == (call('HGET', dispatch, 'keys') or nil) then return end
+  if not json then
+    call('HDEL', dispatch, 'keys')
+    return
+  end
+  call('HSET', dispatch, 'keys', json, 'hadKeys', 1)
+  holdTakenJobs(serviceType)
+  -- All lines are arranged anew, some with each call of openLines.
+  local lines, blocked = key('lines', serviceType), key('blocked', serviceType)
+  call('ZUNIONSTORE', blocked, 2, blocked, lines, 'WEIGHTS', 0, 0)
+  call('DEL', lines)
+end
+
+-- `putIntoEffect(serviceType, json)` puts the settings of a process into effect: route, trigger, limits.
+
+local function putIntoEffect(serviceType, json)
+  local wanted = cjson.decode(json)
+  local dispatch = key('dispatch', serviceType)
+  local route = { serviceType = serviceType, type = wanted.type, retainsRuns = wanted.retainsRuns, debounce = wanted.debounce }
+  subscribe(serviceType, route)
+
+  local field = serviceType .. ' triggered'
+  local formerTrigger = call('HGET', dispatch, 'trigger')
+  local trigger = wanted.trigger
+  if formerTrigger and formerTrigger ~= trigger then call('HDEL', key('routes', formerTrigger), field) end
+  call('HDEL', dispatch, 'trigger')
+  if trigger then
+    route.isTriggered = true
+    call('HSET', dispatch, 'trigger', trigger)
+    call('HSET', key('routes', trigger), field, cjson.encode(route))
+  end
+
+  for _, limit in ipairs({ 'concurrency', 'max', 'perMs', 'keepCompleted', 'keepFailed', 'keepMs' }) do
+    if wanted[limit] then call('HSET', dispatch, limit, wanted[limit]) else call('HDEL', dispatch, limit) end
+  end
+  if wanted.retainsRuns then call('HSET', dispatch, 'hadRuns', 1) end
+  call('HSET', dispatch, 'settings', json)
+  limitKeys(serviceType, wanted.keys)
+end
+
+-- `settle(serviceType)` decides by the members of the service where the events of a service type go. The settings of
+-- the process that started last hold; if no process handles the type, the last ones do, and its gate is closed. A type
+-- without limits that all members handle goes through the queue that the service shares, so that no process receives
+-- an event that it cannot run.
+
+local members, memberCount
+local function readMembers(service)
+  local list = call('ZRANGE', key('members', service), 0, -1, 'WITHSCORES')
+  for index = 1, #list, 2 do members[list[index]] = tonumber(list[index + 1]) end
+  memberCount = #list / 2
+end
+
+local takenByType
+local function countTakenJobs(serviceType)
+  if not takenByType then
+    takenByType = {}
+    for _, name in ipairs(call('SMEMBERS', key('queues'))) do
+      if serviceOf(name) == serviceOf(serviceType) then
+        for _, list in ipairs({ 'wait', 'active' }) do
+          for _, id in ipairs(call('LRANGE', queueKey(name) .. list, 0, -1)) do
+            local owner = call('HGET', queueKey(name) .. id, 'serviceType')
+            if owner then takenByType[owner] = (takenByType[owner] or 0) + 1 end
+          end
+        end
+      end
+    end
+  end
+  return (takenByType[serviceType] or 0) + call('HLEN', key('overdue', serviceType))
+end
+
+local function latestHandler(serviceType)
+  local handlers = call('HGETALL', key('handlers', serviceType))
+  local count, latest, json = 0, -1, nil
+  for index = 1, #handlers, 2 do
+    local process, order = handlers[index], members[handlers[index]]
+    if order then
+      count = count + 1
+      if order > latest then latest, json = order, handlers[index + 1] end
+    elseif not isLive(process) then
+      call('HDEL', key('handlers', serviceType), process)
+      dropSlots(serviceType, process)
+    end
+  end
+  return json, count
+end
+
+local function assign(serviceType, queue)
+  local former = stateOf(serviceType).queue
+  local service = serviceOf(serviceType)
+  call('HSET', key('dispatch', serviceType), 'queue', queue)
+  call('SADD', key('queues'), queue)
+  call('HSET', queueKey(queue) .. 'meta', 'opts.maxLenEvents', constants.keptQueueEvents)
+  if queue == former then return end
+  endTurn(serviceType)
+  call('ZREM', key('due', former), serviceType)
+  if queue == service then call('HINCRBY', key('settlement', service), 'shared', 1) end
+  if former == service then call('HINCRBY', key('settlement', service), 'shared', -1) end
+end
+
+local function settle(serviceType)
+  local dispatch = key('dispatch', serviceType)
+  local json, handlerCount = latestHandler(serviceType)
+  local former, isOpen, queue, concurrency, max =
+    unpack(call('HMGET', dispatch, 'settings', 'isOpen', 'queue', 'concurrency', 'max'))
+  if not json then
+    if isOpen ~= '1' then return end
+    call('HSET', dispatch, 'isOpen', 0)
+  else
+    local isChanged = json ~= former or not isSubscribed(serviceType)
+    if isChanged then
+      putIntoEffect(serviceType, json)
+      concurrency, max = unpack(call('HMGET', dispatch, 'concurrency', 'max'))
+    end
+    local wanted = serviceType
+    if not concurrency and not max and handlerCount == memberCount then wanted = serviceOf(serviceType) end
+    if not isChanged and isOpen == '1' and queue == wanted and not concurrency then return end
+    call('HSET', dispatch, 'isOpen', 1)
+    if queue ~= wanted then assign(serviceType, wanted) end
+    call('HSET', dispatch, 'taken', countTakenJobs(serviceType))
+  end
+  states[serviceType] = nil
+  arrange(serviceType)
+end
+
+--- @per-call
+members, memberCount, takenByType = {}, 0, nil
+local service, cursor = take(), take()
+readMembers(service)
+local page = call('SSCAN', key('subscribed', service), cursor, 'COUNT', constants.maxTypesPerScript)
+for _, serviceType in ipairs(page[2]) do settle(serviceType) end
+return page[1]
