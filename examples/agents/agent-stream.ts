@@ -1,9 +1,9 @@
-import type { Agent } from 'hubline/agents';
+import type { ModelAgent } from 'hubline/agents';
 
 /** Writes an agent's answer as it arrives, with a line per tool call, and returns the number of tokens. */
 export async function answerTo(
   terminal: { write(text: string): unknown },
-  agent: Agent,
+  agent: ModelAgent,
   question: string,
 ): Promise<number> {
   const stream = agent.stream(question);

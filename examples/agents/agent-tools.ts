@@ -1,4 +1,4 @@
-import { type Agent, createAgent, createTool, type ModelProvider } from 'hubline/agents';
+import { createAgent, createTool, type ModelAgent, type ModelProvider } from 'hubline/agents';
 
 const weather = createTool({
   name: 'weather',
@@ -17,7 +17,7 @@ const weather = createTool({
 });
 
 /** An agent that looks the weather up before it answers. */
-export function createForecaster(provider: ModelProvider): Agent {
+export function createForecaster(provider: ModelProvider): ModelAgent {
   return createAgent({
     name: 'forecaster',
     description: 'Knows the weather',

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
-import { type Agent, toUIMessageResponse } from 'hubline/agents';
+import { type ModelAgent, toUIMessageResponse } from 'hubline/agents';
 import { z } from 'zod';
 
 /** Body that `useChat` posts: the id of the chat and its messages. */
@@ -13,7 +13,7 @@ const chatRequest = z.object({
 });
 
 /** Creates a server that answers the chats of its users at /api/chat. */
-export function createChatServer(agent: Agent, userOf: (request: IncomingMessage) => string | undefined): Server {
+export function createChatServer(agent: ModelAgent, userOf: (request: IncomingMessage) => string | undefined): Server {
   return createServer(async (request, response) => {
     const user = userOf(request);
     if (request.url !== '/api/chat' || request.method !== 'POST' || user === undefined) {

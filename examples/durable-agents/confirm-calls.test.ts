@@ -10,7 +10,7 @@ test('a call is executed only if it is confirmed', async () => {
     description: 'Removes a file',
     parameters: { type: 'object', properties: { file: { type: 'string' } }, required: ['file'] },
     needsApproval: true,
-    execute: ({ file }: { file: string }) => void removed.push(file),
+    execute: async ({ file }: { file: string }) => void removed.push(file),
   });
   const call = (file: string) => ({ name: 'remove', arguments: { file } });
   const provider = scriptedProvider([{ toolCalls: [call('a'), call('b')] }, 'I removed one.']);

@@ -1,5 +1,5 @@
 import { createEvent, createHub, type Hub } from 'hubline';
-import { type Agent, createAgent, createTool, type ModelProvider } from 'hubline/agents';
+import { createAgent, createTool, type ModelAgent, type ModelProvider } from 'hubline/agents';
 import { z } from 'zod';
 
 export const triage = z.object({
@@ -40,7 +40,7 @@ export function createTriageHub(
 }
 
 /** Describes a ticket without a hub. */
-export async function describeTicket(agent: Agent<z.output<typeof triage>>, ticket: string): Promise<string> {
+export async function describeTicket(agent: ModelAgent<z.output<typeof triage>>, ticket: string): Promise<string> {
   const result = await agent.run(ticket);
   if (result.status !== 'completed') return result.error?.message ?? result.status;
   return `${result.data.category}, urgency ${result.data.urgency}`;

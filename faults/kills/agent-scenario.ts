@@ -34,7 +34,7 @@ export function agent(hub: Hub, ledger: string, runs: string): () => Promise<voi
     name: 'note',
     description: 'Writes a note',
     parameters: { type: 'object' },
-    execute: ({ n, turn }: { n: number; turn: number }) => writeLedger(ledger, `tool ${n}`, String(turn)),
+    execute: async ({ n, turn }: { n: number; turn: number }) => writeLedger(ledger, `tool ${n}`, String(turn)),
   });
   const runner = createAgent({
     name: 'runner',

@@ -93,7 +93,7 @@ async function useHub(transport: Transport): Promise<void> {
     name: 'look_up',
     description: 'Looks up an order.',
     parameters: { type: 'object', properties: { order: { type: 'string' } } },
-    execute: ({ order }: { order: string }) => ({ order, status: 'packed' }),
+    execute: async ({ order }: { order: string }) => ({ order, status: 'packed' }),
   });
   const model = scriptedProvider([{ toolCalls: [{ name: 'look_up', arguments: { order: 'a' } }] }, 'It is packed.']);
   const clerk = createAgent({

@@ -25,7 +25,7 @@ describe('createAgent refuses', () => {
       'option of model of agent "a" must be one of model, temperature, topP, maxTokens, stop, seed, reasoning, toolChoice, ',
       { model: { model: 'm', max_tokens: 5 } },
     ],
-    ['model.tools of agent "a" must be omitted: ', { model: { model: 'm', tools: [] } }],
+    ['model.tools of agent "a" must be an array', { model: { model: 'm', tools: 'x' } }],
     ['model.signal of agent "a" must be omitted: ', { model: { model: 'm', signal: AbortSignal.abort() } }],
     ['tools of agent "a" must be an array', { tools: {} }],
     ['memory of agent "a" must be an AgentMemory', { memory: {} }],

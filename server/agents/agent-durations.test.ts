@@ -8,7 +8,7 @@ import type { Clock } from '../transports/clock.js';
 import { memoryTransport } from '../transports/memory/memory-transport.js';
 import { DurationSketch, durationBucket } from '../transports/statistics/durations.js';
 import type { Durations } from '../transports/statistics/stats.js';
-import type { Agent } from './agent/agent.js';
+import type { ModelAgent } from './agent/agent.js';
 import type { ApprovalDecided, ApprovalRequest } from './agent/approval.js';
 import { createAgent } from './create-agent.js';
 import { createPipeline } from './multi-agent/create-pipeline.js';
@@ -16,7 +16,7 @@ import { createPipeline } from './multi-agent/create-pipeline.js';
 const usage = { promptTokens: 1, completionTokens: 1, totalTokens: 2 };
 
 /** Creates an agent whose model takes these times, by a clock of its own. `null` is a call that fails. */
-function writer(durations: readonly (number | null)[]): Agent {
+function writer(durations: readonly (number | null)[]): ModelAgent {
   let elapsed = 0;
   const clock: Clock = { ...createFakeClock(), monotonic: () => elapsed };
   const left = [...durations];
@@ -49,7 +49,7 @@ async function agentOf(hub: Hub, name: string) {
 describe.each(everyTransport)('an agent in two processes on the %s transport', (_name, createTransport) => {
   test('has the percentiles of all its runs: of events, workflows, pipelines, and outside of them', async () => {
     const transport = createTransport();
-    const start = async (service: string, agent: Agent): Promise<Hub> => {
+    const start = async (service: string, agent: ModelAgent): Promise<Hub> => {
       const hub = createHub({ transport, service });
       onTestFinished(async () => {
         await hub.stop({ drainMs: 0 });
@@ -97,7 +97,7 @@ function approvalsOn(hub: Hub) {
 }
 
 /** Creates an agent that asks for approval in its first turn and then answers. */
-function asking(name: string, clock: Clock): Agent {
+function asking(name: string, clock: Clock): ModelAgent {
   return createAgent({
     name,
     systemPrompt: '',

@@ -2,9 +2,9 @@ import { expectTypeOf } from 'vitest';
 import { z } from 'zod';
 import { createHub } from '../hub/create-hub.js';
 import { createEvent } from '../hub/events/event.js';
-import type { Agent } from './agent/agent.js';
+import type { ModelAgent } from './agent/agent.js';
 import type { AgentStreamEvent } from './agent/agent-stream.js';
-import type { AgentRunResult, CompletedAgentRun } from './agent/run-result.js';
+import type { CompletedAgentRun, SettledAgentRun } from './agent/run-result.js';
 import { createAgent } from './create-agent.js';
 import { type Compact, summarizeWith } from './memory/conversation-summary.js';
 import type { ModelProvider } from './model/model-provider.js';
@@ -42,8 +42,8 @@ createAgent({ ...required, model: 'm' });
 // @ts-expect-error a misspelt option of the model
 createAgent({ ...required, model: { model: 'm', max_tokens: 5 } });
 
-expectTypeOf(agent.run('x')).toEqualTypeOf<Promise<AgentRunResult>>();
-expectTypeOf(agent.stream('x').result).toEqualTypeOf<Promise<AgentRunResult>>();
+expectTypeOf(agent.run('x')).toEqualTypeOf<Promise<SettledAgentRun>>();
+expectTypeOf(agent.stream('x').result).toEqualTypeOf<Promise<SettledAgentRun>>();
 expectTypeOf((await agent.run('x')).status).toEqualTypeOf<
   'completed' | 'failed' | 'max_iterations' | 'token_budget_exceeded'
 >();
@@ -57,7 +57,7 @@ void agent.run('x', { requestid: 'r' });
 for await (const event of agent.stream('x')) {
   expectTypeOf(event).toEqualTypeOf<AgentStreamEvent>();
   if (event.type === 'text-delta') expectTypeOf(event.text).toBeString();
-  if (event.type === 'run-end') expectTypeOf(event.result).toEqualTypeOf<AgentRunResult>();
+  if (event.type === 'run-end') expectTypeOf(event.result).toEqualTypeOf<SettledAgentRun>();
   // @ts-expect-error only some events have a text
   event.text;
 }
@@ -65,15 +65,15 @@ for await (const event of agent.stream('x')) {
 // A schema types the result, without a cast.
 const category = z.object({ category: z.enum(['billing', 'other']), at: z.coerce.date<string>() });
 const classifier = createAgent({ ...required, outputSchema: category });
-expectTypeOf(classifier).toEqualTypeOf<Agent<z.output<typeof category>>>();
+expectTypeOf(classifier).toEqualTypeOf<ModelAgent<z.output<typeof category>>>();
 expectTypeOf((await classifier.run('x')).data).toEqualTypeOf<{ category: 'billing' | 'other'; at: Date } | undefined>();
 expectTypeOf((await classifier.stream('x').result).data?.category).toEqualTypeOf<'billing' | 'other' | undefined>();
 for await (const event of classifier.stream('x')) {
   if (event.type === 'run-end') expectTypeOf(event.result.data?.at).toEqualTypeOf<Date | undefined>();
 }
-expectTypeOf(classifier).toExtend<Agent>();
+expectTypeOf(classifier).toExtend<ModelAgent>();
 expectTypeOf((await agent.run('x')).data).toBeUnknown();
-expectTypeOf(createAgent({ ...required, outputSchema: { type: 'object' } })).toEqualTypeOf<Agent>();
+expectTypeOf(createAgent({ ...required, outputSchema: { type: 'object' } })).toEqualTypeOf<ModelAgent>();
 const classified = createEvent<{ data: { category: 'billing' | 'other' } }>({ type: 'classified' });
 const other = createEvent<{ data: { category: number } }>({ type: 'other' });
 createHub().event({ type: 'opened', handler: classifier.asHandler(), onSuccess: classified });
@@ -108,7 +108,7 @@ switch (narrowed.status) {
 }
 
 /** Any agent with a schema, in generic code. */
-async function dataOf<TData>(typed: Agent<TData>): Promise<TData | undefined> {
+async function dataOf<TData>(typed: ModelAgent<TData>): Promise<TData | undefined> {
   const result = await typed.run('x');
   return result.status === 'completed' ? result.data : undefined;
 }

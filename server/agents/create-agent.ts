@@ -1,17 +1,19 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { describe, InvalidOptionError } from '../errors.js';
+import type { HandlerCtx } from '../hub/events/context.js';
 import { type RetryConfig, resolveRetry } from '../hub/events/retry-policy.js';
 import { guardLogger } from '../hub/guard-logger.js';
+import type { RunCtx } from '../hub/runs/step.js';
 import type { JsonSchema } from '../json-schema.js';
 import { OptionChecker } from '../options.js';
 import { type Clock, systemClock } from '../transports/clock.js';
 import { deriveId } from '../transports/delivery.js';
 import type { Logger } from '../transports/transport.js';
 import { either } from './abortable.js';
-import { type Agent, type AgentRunOptions, checkRunOptions } from './agent/agent.js';
+import { type AgentRunOptions, checkRunOptions, type ModelAgent } from './agent/agent.js';
 import { lineageOf, placeOf, signalOf, toHandlerCtx } from './agent/agent-context.js';
 import { createAgentStream } from './agent/agent-stream.js';
-import type { AgentRunResult } from './agent/run-result.js';
+import type { SettledAgentRun } from './agent/run-result.js';
 import { type AgentSpec, createTotals, introspectable } from './agent-spec.js';
 import { toHandler } from './as-handler.js';
 import { observeRun } from './gen-ai-operations.js';
@@ -42,14 +44,14 @@ import type { Tool } from './tools/tool.js';
  *
  * @throws {InvalidOptionError | InvalidSchemaError | DuplicateToolError}
  */
-export function createAgent<TData = unknown>(config: AgentConfig<TData>): Agent<TData> {
+export function createAgent<TData = unknown>(config: AgentConfig<TData>): ModelAgent<TData> {
   const spec = resolveAgentConfig(config);
   const { name, description } = spec;
   // The schema of the spec returns values of this type.
-  const start = (request: RunRequest): Promise<AgentRunResult<TData>> => {
-    return observed(spec, request) as Promise<AgentRunResult<TData>>;
+  const start = (request: RunRequest): Promise<SettledAgentRun<TData>> => {
+    return observed(spec, request) as Promise<SettledAgentRun<TData>>;
   };
-  const agent: Agent<TData> = {
+  const agent: ModelAgent<TData> = {
     name,
     description,
     async run(input, options = {}) {
@@ -67,10 +69,10 @@ export function createAgent<TData = unknown>(config: AgentConfig<TData>): Agent<
 }
 
 /** Runs an agent, and observes the part of its run that this process executes. */
-async function observed(spec: AgentSpec, request: RunRequest): Promise<AgentRunResult> {
+async function observed(spec: AgentSpec, request: RunRequest): Promise<SettledAgentRun> {
   const { place, runId } = request;
   if (place === undefined) return observeRun(spec, runId, () => runAgent(spec, request));
-  const runHere = (): Promise<AgentRunResult | undefined> =>
+  const runHere = (): Promise<SettledAgentRun | undefined> =>
     new Promise((resolve, reject) => {
       place.run.onLeave(() => resolve(undefined));
       runAgent(spec, request).then(resolve, reject);
@@ -85,7 +87,7 @@ function conversationOfAttempts(idempotencyKey: string | undefined): string | un
   return idempotencyKey === undefined ? undefined : `\u0000${idempotencyKey}`;
 }
 
-function toRequest(name: string, input: string, options: AgentRunOptions): RunRequest {
+function toRequest(name: string, input: string, options: AgentRunOptions<HandlerCtx | RunCtx>): RunRequest {
   if (typeof input !== 'string') throw new InvalidOptionError(`input of agent "${name}"`, 'a string', input);
   checkRunOptions(options);
   const { requestId, conversationId, idempotencyKey, payload, signal, onTokenUsage, onApproval, approvals } = options;
@@ -120,7 +122,7 @@ export interface AgentConfig<TData = unknown> {
   systemPrompt: string;
   /** Provider that makes the model calls. */
   provider: ModelProvider;
-  /** Model and its settings. The agent sets `tools` and `signal` itself. */
+  /** Model and its settings. The agent sets `signal` itself, and adds its own tools to `tools`. */
   model: ModelOptions;
   /** Tools that the model can call. @default none */
   tools?: Tool[];
@@ -248,7 +250,7 @@ function resolveAgentConfig(config: AgentConfig): AgentSpec {
   check.that(typeof systemPrompt === 'string', 'systemPrompt', 'a string', systemPrompt);
   check.that(typeof provider?.chat === 'function', 'provider', 'an object with a chat method', provider);
   check.that(Array.isArray(tools), 'tools', 'an array', tools);
-  const hasTools = tools.length > 0 || registry !== undefined;
+  const hasTools = tools.length > 0 || registry !== undefined || (model?.tools?.length ?? 0) > 0;
   checkModelOptions(model, owner, hasTools);
   for (const [option, value] of Object.entries({ outputJsonSchema, outputRetries: config.outputRetries })) {
     check.that(value === undefined || outputSchema !== undefined, option, 'omitted without an outputSchema', value);
@@ -275,8 +277,13 @@ function resolveAgentConfig(config: AgentConfig): AgentSpec {
   const output = outputSchema && resolveOutputSchema(outputSchema, outputJsonSchema, `outputSchema of ${owner}`);
   const responseFormat = output && { responseFormat: output.responseFormat };
   const toCandidate = (entry: FallbackEntry, index: number): ModelCandidate => {
-    const settings = entry.model ?? model;
-    if (entry.model !== undefined) checkModelOptions(settings, `provider ${index + 1} of ${owner}`, hasTools);
+    const { tools: own, ...settings } = entry.model ?? model;
+    if (entry.model !== undefined) {
+      const place = `provider ${index + 1} of ${owner}`;
+      checkModelOptions(entry.model, place, hasTools);
+      const noTools = 'omitted: pass them as model.tools of the agent';
+      if (own !== undefined) throw new InvalidOptionError(`model.tools of ${place}`, noTools, own);
+    }
     checkPrice(settings, prices, costBudget, check);
     const maxTokensLimit = new MaxTokensLimit();
     return { name, description, provider: entry.provider, model: { ...settings, ...responseFormat }, maxTokensLimit };
@@ -291,7 +298,7 @@ function resolveAgentConfig(config: AgentConfig): AgentSpec {
     model: first.model,
     candidates: [first, ...others],
     output: output && { schema: output, retries: outputRetries },
-    tools: createToolSource(name, tools, registry),
+    tools: createToolSource(name, tools, registry, model.tools),
     memory,
     maxIterations,
     finalAnswerTurn,

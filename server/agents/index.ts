@@ -17,8 +17,8 @@ export type {
 export type { JsonSchema } from '../json-schema.js';
 export type { Clock } from '../transports/clock.js';
 export type { Logger, TransportManager } from '../transports/transport.js';
-export type { Agent, AgentHandlerOptions, AgentHandlerResult, AgentRunOptions } from './agent/agent.js';
-export type { AgentContext } from './agent/agent-context.js';
+export type { Agent, AgentHandlerOptions, AgentHandlerResult, AgentRunOptions, ModelAgent } from './agent/agent.js';
+export type { AgentContext, ToolContext } from './agent/agent-context.js';
 export type { AgentStream, AgentStreamEvent } from './agent/agent-stream.js';
 export type {
   ApprovalDecided,
@@ -28,12 +28,12 @@ export type {
   OnApproval,
 } from './agent/approval.js';
 export type {
-  AgentRunReport,
   AgentRunResult,
   AgentRunStatus,
   CompletedAgentRun,
   FailedAgentRun,
   LimitedAgentRun,
+  SettledAgentRun,
 } from './agent/run-result.js';
 export { AgentRunError } from './agent/run-result.js';
 export type { UIMessageChunk } from './agent/ui-message-stream.js';

@@ -150,7 +150,7 @@ test('the next agent of a pipeline reads that the answer was cut, and the mark s
 test('an answer of 600 kB fits into the default payload, with its tool calls', async () => {
   const { hub, clock } = testHub();
   const payloads: unknown[] = [];
-  const noop = createTool({ name: 'noop', description: '', parameters: {}, execute: () => null });
+  const noop = createTool({ name: 'noop', description: '', parameters: {}, execute: async () => null });
   const toolCalls = Array.from({ length: 150 }, (_, n) => ({ name: n < 100 ? '\u0001'.repeat(300) : 'noop' }));
   const { agent, provider } = agentOf([{ toolCalls }, 'x'.repeat(600_000)], { tools: [noop] });
   hub.event({ type: 'asked', handler: agent.asHandler(), onSuccess: 'ok' });

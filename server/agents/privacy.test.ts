@@ -4,7 +4,7 @@ import { createHub } from '../hub/create-hub.js';
 import type { HandlerFunction } from '../hub/events/context.js';
 import { type ScriptEntry, scriptedProvider } from '../testing/scripted-provider.js';
 import type { Logger } from '../transports/transport.js';
-import type { Agent } from './agent/agent.js';
+import type { ModelAgent } from './agent/agent.js';
 import { AgentRunError } from './agent/run-result.js';
 import { type AgentConfig, createAgent } from './create-agent.js';
 import { ConversationMemory } from './memory/conversation-memory.js';
@@ -61,16 +61,16 @@ const tools = [
   }),
 ];
 
-function agentOf(script: readonly ScriptEntry[], config: Partial<AgentConfig> = {}): Agent {
+function agentOf(script: readonly ScriptEntry[], config: Partial<AgentConfig> = {}): ModelAgent {
   const provider = scriptedProvider(script);
   return createAgent({ name: 'a', systemPrompt: canary, provider, model: { model: 'm' }, tools, ...config });
 }
 
-const withName = (name: string, script: readonly ScriptEntry[]): Agent => agentOf(script, { name });
+const withName = (name: string, script: readonly ScriptEntry[]): ModelAgent => agentOf(script, { name });
 const badProvider: ModelProvider = { chat: async () => ({ content: [canary], toolCalls: canary }) as never };
 const repeated = Array.from({ length: 5 }, () => call('read'));
 
-function delegating(): Agent {
+function delegating(): ModelAgent {
   const registry = createAgentRegistry();
   registry.register(withName('helper', [call('read'), down]));
   const script = [{ toolCalls: [{ name: 'delegate', arguments: { agentName: 'helper', input: canary } }] }, down];

@@ -4,7 +4,7 @@ import type { HandlerFunction } from '../hub/events/context.js';
 import type { Hub } from '../hub/hub.js';
 import { everyTransport } from '../testing/every-transport.fixture.js';
 import { type ScriptEntry, scriptedProvider } from '../testing/scripted-provider.js';
-import type { Agent } from './agent/agent.js';
+import type { ModelAgent } from './agent/agent.js';
 import { createAgent } from './create-agent.js';
 import { ConversationMemory } from './memory/conversation-memory.js';
 import type { Message } from './model/message.js';
@@ -19,7 +19,7 @@ describe.each(everyTransport)('a retried event whose agent has a memory, on the 
   async function converse(
     script: readonly ScriptEntry[],
     questions: readonly string[],
-    handlerOf: (agent: Agent) => HandlerFunction = (agent) => agent.asHandler({ conversation: () => 'chat' }),
+    handlerOf: (agent: ModelAgent) => HandlerFunction = (agent) => agent.asHandler({ conversation: () => 'chat' }),
   ) {
     book.mockClear();
     const hub = createHub({ transport: transportOf() });

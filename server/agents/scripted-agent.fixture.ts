@@ -1,6 +1,6 @@
 import { vi } from 'vitest';
 import { type ScriptEntry, type ScriptedProvider, scriptedProvider } from '../testing/scripted-provider.js';
-import type { Agent } from './agent/agent.js';
+import type { ModelAgent } from './agent/agent.js';
 import { type AgentConfig, createAgent } from './create-agent.js';
 import type { AgentMemory } from './memory/conversation-memory.js';
 import type { TokenUsage } from './model/token-usage.js';
@@ -22,7 +22,7 @@ export const add = createTool({
 export function agentOf(
   script: readonly ScriptEntry[],
   config: Partial<AgentConfig> = {},
-): { agent: Agent; provider: ScriptedProvider } {
+): { agent: ModelAgent; provider: ScriptedProvider } {
   const provider = scriptedProvider(script);
   const agent = createAgent({
     name: 'calculator',

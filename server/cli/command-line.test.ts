@@ -114,7 +114,7 @@ describe.each(stores)('hubline on %s', (_, openStore) => {
           name: 'refund',
           description: 'Refunds an order.',
           parameters: { type: 'object' },
-          execute: () => refunds++,
+          execute: async () => refunds++,
           needsApproval: true,
         }),
       ],

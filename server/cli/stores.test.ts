@@ -38,7 +38,7 @@ it('reads and changes a file that no process owns, for the next one', async () =
         name: 'refund',
         description: 'Refunds an order.',
         parameters: { type: 'object' },
-        execute: () => refunds++,
+        execute: async () => refunds++,
         needsApproval: true,
       }),
     ],

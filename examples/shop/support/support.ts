@@ -1,10 +1,10 @@
 import { createEvent, type Hub } from 'hubline';
 import {
-  type Agent,
   type ApprovalDecided,
   type ApprovalRequest,
   createAgent,
   createAgentRegistry,
+  type ModelAgent,
   type Tool,
 } from 'hubline/agents';
 import { z } from 'zod';
@@ -43,7 +43,7 @@ const approvalDecided = createEvent<ApprovalDecided>({
  *
  * @param courierTools tools of the courier's MCP server
  */
-export function createSupportAgent({ modelFor }: AgentModels, courierTools: Tool[] = [trackParcel]): Agent<Reply> {
+export function createSupportAgent({ modelFor }: AgentModels, courierTools: Tool[] = [trackParcel]): ModelAgent<Reply> {
   const registry = createAgentRegistry();
   registry.register(
     createAgent({

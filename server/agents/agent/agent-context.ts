@@ -24,11 +24,8 @@ import type { AgentRunResult } from './run-result.js';
 export interface AgentContext extends HandlerCtx {
   readonly agentName: string;
   readonly runId: string;
-  /**
-   * Key of this tool call, the same for every execution of the call: pass it to other systems as their idempotency key.
-   * 43 characters.
-   */
-  readonly callKey: string;
+  /** Key of the tool call, see {@link ToolContext.callKey}. */
+  readonly callKey?: string;
   /** Tokens of the run so far, delegates included. A copy: read the property again for later values. */
   readonly tokenUsage: Readonly<TokenUsage>;
   /**
@@ -38,6 +35,15 @@ export interface AgentContext extends HandlerCtx {
    * {@link DelegationDepthError} or {@link DelegationLimitError}, and with the signal's reason if the run is aborted.
    */
   readonly delegate: (agentName: string, input: string) => Promise<AgentRunResult>;
+}
+
+/** Context of one tool call. */
+export interface ToolContext extends AgentContext {
+  /**
+   * Key of this tool call, the same for every execution of the call: pass it to other systems as their idempotency key.
+   * 43 characters.
+   */
+  readonly callKey: string;
 }
 
 /** Limits of all runs that one run starts, directly or through its delegates. */
@@ -123,7 +129,7 @@ export function signalOf(ctx: HandlerCtx | undefined): AbortSignal | undefined {
 }
 
 // A class, because each tool call has a context: an object literal with getters takes several times longer.
-class RunContext implements AgentContext {
+class RunContext implements ToolContext {
   readonly requestId: string;
   readonly eventType: string;
   readonly eventId: string;
@@ -179,10 +185,7 @@ class RunContext implements AgentContext {
   // Few tools need it, and a hash takes longer than the rest of the context.
   get callKey(): string {
     const { lineage, agentName } = this[partsKey];
-    this.#callKey ??= nodeCrypto()
-      .createHash('sha256')
-      .update(JSON.stringify([lineage.exchangeId, agentName, this.#call?.id]))
-      .digest('base64url');
+    this.#callKey ??= callKeyOf(lineage.exchangeId, agentName, this.#call?.id);
     return this.#callKey;
   }
 
@@ -205,10 +208,23 @@ export function contextOfCall(
   call: { readonly id: string; readonly name: string },
   signal?: AbortSignal,
   place?: CallPlace,
-): AgentContext {
+): ToolContext {
   const parts = partsOf(ctx);
-  if (parts === undefined) return { ...ctx, ...(signal && { signal }) };
+  if (parts === undefined) return foreignContext(ctx, call.id, signal);
   return new RunContext(place === undefined ? parts : placed(parts, place), call, signal ?? parts.signal);
+}
+
+/** Returns the context of a call for a context that no run created, such as the spread copy of a handler's. */
+function foreignContext(ctx: AgentContext, callId: string, signal: AbortSignal | undefined): ToolContext {
+  const { runId, agentName, logger = silentLogger, callKey = callKeyOf(runId, agentName, callId) } = ctx;
+  return { ...ctx, callKey, logger, signal: signal ?? ctx.signal ?? new AbortController().signal };
+}
+
+function callKeyOf(exchangeId: string, agentName: string, callId: string | undefined): string {
+  return nodeCrypto()
+    .createHash('sha256')
+    .update(JSON.stringify([exchangeId, agentName, callId]))
+    .digest('base64url');
 }
 
 /** Returns the context with a meter for the agents that run with it. */

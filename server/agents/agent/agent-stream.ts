@@ -2,7 +2,7 @@ import { StreamClosedError } from '../errors.js';
 import type { ToolCall, ToolResult } from '../model/message.js';
 import type { FinishReason } from '../model/model-provider.js';
 import type { TokenUsage } from '../model/token-usage.js';
-import type { AgentRunResult } from './run-result.js';
+import type { SettledAgentRun } from './run-result.js';
 
 /** Event of a run. Turns start at 1. */
 export type AgentStreamEvent<TData = unknown> =
@@ -17,7 +17,7 @@ export type AgentStreamEvent<TData = unknown> =
       readonly finishReason: FinishReason;
     }
   /** The last event. */
-  | { readonly type: 'run-end'; readonly result: AgentRunResult<TData> };
+  | { readonly type: 'run-end'; readonly result: SettledAgentRun<TData> };
 
 /**
  * Events of a run. The run starts at once and does not wait for a reader; unread events are buffered. One loop may
@@ -25,13 +25,13 @@ export type AgentStreamEvent<TData = unknown> =
  */
 export interface AgentStream<TData = unknown> extends AsyncIterable<AgentStreamEvent<TData>> {
   /** Result that `run` would have resolved with. */
-  readonly result: Promise<AgentRunResult<TData>>;
+  readonly result: Promise<SettledAgentRun<TData>>;
 }
 
 /** Starts a run and returns its events as an async iterable. */
 export function createAgentStream<TData>(
   agentName: string,
-  start: (onEvent: (event: AgentStreamEvent) => void, abort: AbortController) => Promise<AgentRunResult<TData>>,
+  start: (onEvent: (event: AgentStreamEvent) => void, abort: AbortController) => Promise<SettledAgentRun<TData>>,
 ): AgentStream<TData> {
   return new RunningStream(agentName, start);
 }
@@ -39,7 +39,7 @@ export function createAgentStream<TData>(
 // A class: V8 creates the map of a generator function that is created per run in its old generation, and with the map
 // everything that the function refers to.
 class RunningStream<TData> implements AgentStream<TData> {
-  readonly result: Promise<AgentRunResult<TData>>;
+  readonly result: Promise<SettledAgentRun<TData>>;
   readonly #agentName: string;
   readonly #abort = new AbortController();
   #unread: AgentStreamEvent<TData>[] = [];
@@ -49,7 +49,7 @@ class RunningStream<TData> implements AgentStream<TData> {
 
   constructor(
     agentName: string,
-    start: (onEvent: (event: AgentStreamEvent) => void, abort: AbortController) => Promise<AgentRunResult<TData>>,
+    start: (onEvent: (event: AgentStreamEvent) => void, abort: AbortController) => Promise<SettledAgentRun<TData>>,
   ) {
     this.#agentName = agentName;
     this.result = start((event) => {

@@ -4,12 +4,23 @@ import { OptionChecker } from '../../options.js';
 import type { TokenUsage } from '../model/token-usage.js';
 import type { AgentStream } from './agent-stream.js';
 import { type ApprovalEvents, checkApprovalOptions, type OnApproval } from './approval.js';
-import type { AgentRunResult } from './run-result.js';
+import type { AgentRunResult, SettledAgentRun } from './run-result.js';
 
-/** A model with a system prompt and tools. `TData` is the output type of its `outputSchema`. */
+/**
+ * Agent in registries, pipelines and debates: one from {@link createAgent}, or an object of your own with these members.
+ * `TData` is the type of its results' `data`.
+ */
 export interface Agent<TData = unknown> {
   readonly name: string;
   readonly description: string | undefined;
+  /** Runs the agent on `input`, and resolves with its result. */
+  run(input: string, options?: AgentRunOptions): Promise<AgentRunResult<TData>>;
+  /** Returns the agent as an event handler. */
+  asHandler(): HandlerFunction;
+}
+
+/** Agent from {@link createAgent}: a model with a system prompt and tools. `TData` is the output type of its `outputSchema`. */
+export interface ModelAgent<TData = unknown> extends Agent<TData> {
   /**
    * Runs the agent on `input` until the model gives a final answer.
    *
@@ -19,13 +30,13 @@ export interface Agent<TData = unknown> {
    * with {@link NoApproverError} if a tool needs approval and nothing decides, and with the signal's reason if the run
    * is aborted.
    */
-  run(input: string, options?: AgentRunOptions): Promise<AgentRunResult<TData>>;
+  run(input: string, options?: AgentRunOptions<HandlerCtx | RunCtx>): Promise<SettledAgentRun<TData>>;
   /**
    * Runs the agent, and streams the run's events. The loop and `result` reject as `run` does.
    *
    * @throws {InvalidOptionError} if `input` is not a string or an option is wrong
    */
-  stream(input: string, options?: AgentRunOptions): AgentStream<TData>;
+  stream(input: string, options?: AgentRunOptions<HandlerCtx | RunCtx>): AgentStream<TData>;
   /**
    * Returns the agent as an event handler. Each answer of the model and each result of a tool is recorded: after a
    * crash, a deploy or a retry the run resumes at the turn that it had reached.
@@ -40,7 +51,7 @@ export interface Agent<TData = unknown> {
   asHandler(options?: AgentHandlerOptions): HandlerFunction<unknown, Promise<AgentHandlerResult<TData>>>;
 }
 
-/** Options of {@link Agent.asHandler}. */
+/** Options of {@link ModelAgent.asHandler}. */
 export interface AgentHandlerOptions {
   /**
    * Returns the id of the conversation that the event continues, see {@link AgentRunOptions.conversationId}.
@@ -60,7 +71,7 @@ export interface AgentHandlerOptions {
 }
 
 /**
- * Value that a handler of {@link Agent.asHandler} returns: the payload of `onSuccess`. `TData` is the output type of the
+ * Value that a handler of {@link ModelAgent.asHandler} returns: the payload of `onSuccess`. `TData` is the output type of the
  * agent's `outputSchema`.
  */
 export interface AgentHandlerResult<TData = unknown> {
@@ -93,8 +104,11 @@ export function isAgent(value: unknown): value is Agent {
   return typeof name === 'string' && typeof run === 'function';
 }
 
-/** Options of one run. */
-export interface AgentRunOptions {
+/**
+ * Options of one run. `TCtx` is the type of `hubCtx`: an agent of `createAgent` takes the context of a workflow's
+ * function as well.
+ */
+export interface AgentRunOptions<TCtx extends HandlerCtx | RunCtx = HandlerCtx> {
   /** Id of the run, and its correlation id in logs and traces. @default the id of the event, else a random UUID */
   requestId?: string;
   /**
@@ -118,7 +132,7 @@ export interface AgentRunOptions {
    * context. Its signal aborts this run. The run of another agent shares its token budget. With the context of a
    * workflow's `run` function, or of the handler that `asHandler` returns, the run records its turns as steps.
    */
-  hubCtx?: HandlerCtx | RunCtx;
+  hubCtx?: TCtx;
   /** Decides on calls of tools that need approval, in this process. The run waits for it. @default none */
   onApproval?: OnApproval;
   /**
@@ -145,7 +159,7 @@ const names: readonly string[] = [
 ];
 
 /** Checks the options of a run. @throws {InvalidOptionError} */
-export function checkRunOptions(options: AgentRunOptions): void {
+export function checkRunOptions(options: AgentRunOptions<HandlerCtx | RunCtx>): void {
   const check = new OptionChecker(options, names, 'run');
   const { requestId, conversationId, idempotencyKey, hubCtx, signal, onTokenUsage } = options;
   check.that(requestId === undefined || isId(requestId), 'requestId', 'a non-empty string', requestId);

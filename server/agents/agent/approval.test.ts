@@ -126,7 +126,7 @@ describe('an event whose agent needs approval', () => {
       name: 'look',
       description: '',
       parameters: {},
-      execute: () => void executed.push('look'),
+      execute: async () => void executed.push('look'),
     });
     const calls = [call('refund', { n: 1 }), call('look'), call('refund', { n: 2 }), call('refund', { n: 0 })];
     const needsApproval = (input: unknown): boolean => (input as { n: number }).n > 0;
@@ -192,7 +192,12 @@ describe('an event whose agent needs approval', () => {
     const first = testHub();
     const reached = deferred();
     const executed: unknown[] = [];
-    const isFree = createTool({ name: 'look', description: '', parameters: {}, execute: () => executed.push('look') });
+    const isFree = createTool({
+      name: 'look',
+      description: '',
+      parameters: {},
+      execute: async () => executed.push('look'),
+    });
     const stuck = {
       ...refundTool([], { needsApproval: false }),
       execute: () => {

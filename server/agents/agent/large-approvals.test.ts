@@ -18,7 +18,7 @@ test.each([
     description: '',
     parameters: { type: 'object' },
     needsApproval: () => true,
-    execute: (input: unknown) => executed.push(input),
+    execute: async (input: unknown) => executed.push(input),
   });
   const { agent, provider } = agentOf(
     [

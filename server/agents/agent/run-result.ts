@@ -12,8 +12,8 @@ import type { TokenUsage } from '../model/token-usage.js';
  */
 export type AgentRunStatus = 'completed' | 'failed' | 'max_iterations' | 'token_budget_exceeded';
 
-/** Fields of every result of a run. */
-export interface AgentRunReport {
+/** Result of a run. An agent of `createAgent` returns a {@link SettledAgentRun}, whose status narrows its fields. */
+export interface AgentRunResult<TData = unknown> {
   agentName: string;
   /** `requestId` of the run options, else the id of the event, else a random UUID. */
   runId: string;
@@ -27,12 +27,17 @@ export interface AgentRunReport {
   tokenUsage: TokenUsage;
   /** Cost of all model calls, delegates included, in the currency of `prices`. Absent if a price is unknown. */
   cost?: number;
+  status: AgentRunStatus;
   /** `true` if the final answer reached the token limit, so that its end is missing. */
   truncated?: true;
+  /** The answer as `outputSchema` returned it. */
+  data?: TData;
+  /** Reason of a failure. */
+  error?: Error;
 }
 
 /** Result of a run that completed. */
-export interface CompletedAgentRun<TData = unknown> extends AgentRunReport {
+export interface CompletedAgentRun<TData = unknown> extends AgentRunResult<TData> {
   status: 'completed';
   /** The answer as `outputSchema` returned it. Absent for an agent without a schema. */
   data: TData;
@@ -40,7 +45,7 @@ export interface CompletedAgentRun<TData = unknown> extends AgentRunReport {
 }
 
 /** Result of a run that failed. */
-export interface FailedAgentRun<TData = unknown> extends AgentRunReport {
+export interface FailedAgentRun<TData = unknown> extends AgentRunResult<TData> {
   status: 'failed';
   /** Reason of the failure. */
   error: Error;
@@ -49,7 +54,7 @@ export interface FailedAgentRun<TData = unknown> extends AgentRunReport {
 }
 
 /** Result of a run that reached a limit. */
-export interface LimitedAgentRun<TData = unknown> extends AgentRunReport {
+export interface LimitedAgentRun<TData = unknown> extends AgentRunResult<TData> {
   status: 'max_iterations' | 'token_budget_exceeded';
   /** The last answer as `outputSchema` returned it, if it was valid. */
   data?: TData;
@@ -57,13 +62,16 @@ export interface LimitedAgentRun<TData = unknown> extends AgentRunReport {
 }
 
 /**
- * Result of a run. `TData` is the output type of the agent's `outputSchema`. With a schema, `status === 'completed'`
- * narrows the type of `data`; `status === 'failed'` narrows that of `error`.
+ * Result of a run of an agent from `createAgent`. `TData` is the output type of the agent's `outputSchema`. With a
+ * schema, `status === 'completed'` narrows the type of `data`; `status === 'failed'` narrows that of `error`.
  */
-export type AgentRunResult<TData = unknown> = CompletedAgentRun<TData> | FailedAgentRun<TData> | LimitedAgentRun<TData>;
+export type SettledAgentRun<TData = unknown> =
+  | CompletedAgentRun<TData>
+  | FailedAgentRun<TData>
+  | LimitedAgentRun<TData>;
 
 /** Returns the result without enumerable messages: who forwards events to a client must not send the system prompt. */
-export function withHiddenMessages({ messages, ...result }: AgentRunResult): AgentRunResult {
+export function withHiddenMessages({ messages, ...result }: SettledAgentRun): SettledAgentRun {
   return Object.defineProperty({ ...result, messages }, 'messages', { value: messages, enumerable: false });
 }
 

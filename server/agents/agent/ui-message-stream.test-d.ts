@@ -1,8 +1,8 @@
 import { createUIMessageStreamResponse, readUIMessageStream } from 'ai';
-import type { Agent } from './agent.js';
+import type { ModelAgent } from './agent.js';
 import { toUIMessageStream } from './ui-message-stream.js';
 
-declare const agent: Agent;
+declare const agent: ModelAgent;
 
 // The chunks are those of the AI SDK.
 createUIMessageStreamResponse({ stream: toUIMessageStream(agent.stream('x')) });

@@ -4,6 +4,7 @@ import { guardLogger } from '../../hub/guard-logger.js';
 import { OptionChecker } from '../../options.js';
 import { nodeCrypto } from '../../transports/delivery.js';
 import { type Logger, silentLogger } from '../../transports/transport.js';
+import type { ToolContext } from '../agent/agent-context.js';
 import type { Tool } from '../tools/tool.js';
 import { memberOf, type ToolGroup, ToolRegistry } from '../tools/tool-registry.js';
 import { McpConnection } from './mcp-connection.js';
@@ -190,7 +191,7 @@ class ServerTools implements ToolGroup {
       parameters: inputSchema,
       timeoutMs: this.#options.timeoutMs,
       retryable: isRepeatable,
-      execute: (input, { callKey, signal }) =>
+      execute: (input, { callKey, signal }: ToolContext) =>
         this.#connection.call({ name: serverName, toolName: name, input, callKey, signal, isRepeatable }),
     };
   }

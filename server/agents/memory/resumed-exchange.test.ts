@@ -145,7 +145,7 @@ describe('a call that was interrupted', () => {
   async function interrupt(tool: Partial<Tool>) {
     const { run, agentOf } = setUp();
     const controller = new AbortController();
-    const keys: string[] = [];
+    const keys: unknown[] = [];
     let count = 0;
     run.mockImplementation(async (_input, ctx) => {
       keys.push(ctx.callKey);

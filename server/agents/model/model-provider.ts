@@ -50,7 +50,10 @@ export interface ModelOptions {
    * the settings above. A provider of your own receives them unchanged. @default none
    */
   providerOptions?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
-  /** Tools that the model can call. An agent sets this from its own `tools`. */
+  /**
+   * Tools that the model is offered. In the `model` of an agent they stand beside the agent's own tools, and nothing
+   * executes them: a call of one is answered like that of an unknown tool. @default none
+   */
   tools?: ToolDefinition[];
   /** Format of the answer. An agent sets this from its `outputSchema`. @default text */
   responseFormat?: ResponseFormat;
@@ -167,7 +170,7 @@ export function checkModelOptions(model: ModelOptions, owner: string, hasTools: 
   checkProviderOptions(model.providerOptions, check);
   const isText = responseFormat === undefined;
   check.that(isText, 'responseFormat', 'omitted: pass outputSchema of the agent', responseFormat);
-  check.that(tools === undefined, 'tools', 'omitted: pass tools as "tools" of the agent', tools);
+  check.that(tools === undefined || Array.isArray(tools), 'tools', 'an array', tools);
   check.that(signal === undefined, 'signal', 'omitted: pass the signal as run(input, { signal })', signal);
 }
 

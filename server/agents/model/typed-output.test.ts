@@ -6,7 +6,7 @@ import { createHub } from '../../hub/create-hub.js';
 import { type ScriptEntry, type ScriptedProvider, scriptedProvider } from '../../testing/scripted-provider.js';
 import { memoryTransport } from '../../transports/memory/memory-transport.js';
 import { silentLogger } from '../../transports/transport.js';
-import type { Agent } from '../agent/agent.js';
+import type { ModelAgent } from '../agent/agent.js';
 import { type AgentConfig, createAgent } from '../create-agent.js';
 import { OutputSchemaError, TruncatedOutputError } from '../errors.js';
 import { ConversationMemory } from '../memory/conversation-memory.js';
@@ -25,7 +25,7 @@ function classifierOf<TData = z.output<typeof ticket>>(
   script: readonly ScriptEntry[],
   config: Partial<AgentConfig<TData>> = {},
   jsonMode = true,
-): { agent: Agent<TData>; provider: ScriptedProvider } {
+): { agent: ModelAgent<TData>; provider: ScriptedProvider } {
   const provider = scriptedProvider(script, { jsonMode });
   const agent = createAgent<TData>({
     name: 'classifier',
@@ -40,7 +40,7 @@ function classifierOf<TData = z.output<typeof ticket>>(
 }
 
 describe.each(['run', 'stream'] as const)('%s', (how) => {
-  const run = (agent: Agent, input = 'x') => (how === 'run' ? agent.run(input) : agent.stream(input).result);
+  const run = (agent: ModelAgent, input = 'x') => (how === 'run' ? agent.run(input) : agent.stream(input).result);
 
   test('returns the validated value of the answer beside its text', async () => {
     const { agent, provider } = classifierOf([callAdd(1, 2), good], { tools: [add] });

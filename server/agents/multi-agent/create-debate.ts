@@ -1,7 +1,8 @@
 import { describe, InvalidOptionError, quote } from '../../errors.js';
-import type { HandlerFunction } from '../../hub/events/context.js';
+import type { HandlerCtx, HandlerFunction } from '../../hub/events/context.js';
 import { shortenable } from '../../hub/events/payload.js';
 import { withHandlerInfo } from '../../hub/events/reported-agents.js';
+import type { RunCtx } from '../../hub/runs/step.js';
 import { OptionChecker } from '../../options.js';
 import { type Agent, type AgentRunOptions, checkRunOptions, isAgent } from '../agent/agent.js';
 import { introspectAgents } from '../agent-spec.js';
@@ -39,7 +40,7 @@ export interface Debate {
    * {@link InvalidOptionError} if `topic` is not a string or an option is wrong, and with the signal's reason if the
    * debate is aborted.
    */
-  run(topic: string, options?: AgentRunOptions): Promise<DebateResult>;
+  run(topic: string, options?: AgentRunOptions<HandlerCtx | RunCtx>): Promise<DebateResult>;
   /**
    * Returns the debate as an event handler. The topic is derived from the payload like the input of
    * {@link Agent.asHandler}. The handler returns the result, and throws {@link DebateError} if the debate fails.

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { testHub } from '../../hub/hub.fixture.js';
 import { createWorkflow } from '../../hub/runs/workflow.js';
-import type { Agent, AgentHandlerResult } from '../agent/agent.js';
+import type { AgentHandlerResult, ModelAgent } from '../agent/agent.js';
 import type { AgentConfig } from '../create-agent.js';
 import type { AgentMemory } from '../memory/conversation-memory.js';
 import { agentOf, memoryOf, usageOf } from '../scripted-agent.fixture.js';
@@ -53,7 +53,7 @@ function rootOf(
 }
 
 /** Handles one event, whose first attempt fails after the calls of the first turn. */
-async function handled(agent: Agent): Promise<{ results: AgentHandlerResult[]; message: string | undefined }> {
+async function handled(agent: ModelAgent): Promise<{ results: AgentHandlerResult[]; message: string | undefined }> {
   const { hub, clock } = testHub();
   const results: AgentHandlerResult[] = [];
   const retry = { maxAttempts: 2, initialDelayMs: 0 };

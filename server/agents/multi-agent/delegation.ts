@@ -1,6 +1,6 @@
 import { InvalidOptionError, messageOf } from '../../errors.js';
-import { type Agent, isAgent } from '../agent/agent.js';
-import type { AgentContext, Lineage } from '../agent/agent-context.js';
+import { type Agent, type AgentRunOptions, isAgent } from '../agent/agent.js';
+import { type AgentContext, contextWithMeter, type Lineage, lineageOf, meterOf } from '../agent/agent-context.js';
 import type { AgentRunResult } from '../agent/run-result.js';
 import {
   DelegationCycleError,
@@ -11,7 +11,9 @@ import {
   NoRegistryError,
   UnknownAgentError,
 } from '../errors.js';
-import type { CallSpending } from '../model/token-usage.js';
+import type { ToolDefinition } from '../model/message.js';
+import { SpendingMeter, TokenLedger } from '../model/token-ledger.js';
+import { type CallSpending, noUsage, reportedUsage, usageSince } from '../model/token-usage.js';
 import type { Tool } from '../tools/tool.js';
 import { ToolList, ToolRegistry } from '../tools/tool-registry.js';
 
@@ -80,7 +82,27 @@ export async function delegateFrom(
       others.filter((name) => name !== from),
     );
   }
-  return delegate.run(input, { hubCtx: ctx });
+  return runWithin(ctx, delegate, input);
+}
+
+/**
+ * Runs an agent as part of the run of `ctx`. The calls of an agent from `createAgent` are counted there as they are
+ * made; what an agent of another kind reports in its result, and nobody counted, is added.
+ */
+export async function runWithin(
+  ctx: AgentContext,
+  agent: Agent,
+  input: string,
+  options: AgentRunOptions = {},
+): Promise<AgentRunResult> {
+  const outer = meterOf(ctx);
+  const meter = new SpendingMeter(noUsage(), (spending) => outer?.add(spending));
+  const result = await agent.run(input, { ...options, hubCtx: contextWithMeter(ctx, meter) });
+  const reported = reportedUsage(result.tokenUsage);
+  if (reported === undefined || reported.totalTokens <= meter.spent.totalTokens) return result;
+  const ledger = new TokenLedger({}, lineageOf(ctx)?.ledger, [], undefined, outer);
+  await ledger.charge(usageSince(reported, meter.spent));
+  return result;
 }
 
 /**
@@ -123,34 +145,40 @@ const toolName = 'delegate';
  * Returns a function that lists an agent's tools when a run starts. With a registry they include `delegate`. The list is
  * rebuilt only if other agents were registered, or a group of tools changed, since the last run.
  *
+ * @param offered definitions that the model is offered beside the tools
  * @throws {InvalidOptionError | InvalidSchemaError | DuplicateToolError}
  */
 export function createToolSource(
   agentName: string,
   tools: readonly Tool[],
   registry: AgentRegistry | undefined,
+  offered: readonly ToolDefinition[] = [],
 ): () => ToolRegistry {
-  let current = toRegistry(tools);
-  if (registry !== undefined && current.get(toolName) !== undefined) throw new DuplicateToolError(toolName);
+  let current = toRegistry(tools, offered);
+  const isTaken = [...tools, ...offered].some(({ name }) => name === toolName);
+  if (registry !== undefined && isTaken) throw new DuplicateToolError(toolName);
   const list = new ToolList(tools);
   let own = list.current;
-  let offered = 0;
+  let delegates = 0;
   return () => {
     const others = registry?.list().filter(({ name }) => name !== agentName) ?? [];
     // Agents are never removed, so the count tells whether there are new ones.
-    if (others.length !== offered || list.current !== own) {
-      offered = others.length;
+    if (others.length !== delegates || list.current !== own) {
+      delegates = others.length;
       own = list.current;
-      const rest = offered === 0 ? own : own.filter(({ name }) => name !== toolName);
-      current = toRegistry(offered === 0 ? rest : [...rest, delegateTool(others)]);
+      const rest = delegates === 0 ? own : own.filter(({ name }) => name !== toolName);
+      // A tool that a server has now takes the place of a definition.
+      const free = offered.filter(({ name }) => !rest.some((tool) => tool.name === name));
+      current = toRegistry(delegates === 0 ? rest : [...rest, delegateTool(others)], free);
     }
     return current;
   };
 }
 
-function toRegistry(tools: readonly Tool[]): ToolRegistry {
+function toRegistry(tools: readonly Tool[], offered: readonly ToolDefinition[]): ToolRegistry {
   const registry = new ToolRegistry();
   for (const tool of tools) registry.register(tool);
+  for (const definition of offered) registry.offer(definition);
   return registry;
 }
 

@@ -1,14 +1,15 @@
 import { HubError, InvalidOptionError, isFatal, messageOf, quote } from '../../errors.js';
 import type { HandlerCtx } from '../../hub/events/context.js';
 import type { DurablePlace } from '../../hub/events/durable-place.js';
+import type { RunCtx } from '../../hub/runs/step.js';
 import { abortable, either } from '../abortable.js';
 import type { Agent, AgentRunOptions } from '../agent/agent.js';
 import { createAgentContext, lineageOf, meterOf, placeOf, signalOf, toHandlerCtx } from '../agent/agent-context.js';
-import { AgentRunError } from '../agent/run-result.js';
+import { AgentRunError, type AgentRunResult } from '../agent/run-result.js';
 import { NoRegistryError } from '../errors.js';
 import { TokenLedger } from '../model/token-ledger.js';
-import type { TokenUsage } from '../model/token-usage.js';
-import { checkDescent } from './delegation.js';
+import { noUsage, type TokenUsage } from '../model/token-usage.js';
+import { checkDescent, runWithin } from './delegation.js';
 
 /** Validated `DebateConfig`. */
 export interface DebateSpec {
@@ -26,7 +27,11 @@ export interface DebateSpec {
  * Resolves whatever agents and `stopWhen` do. Rejects with the signal's reason, if an option is wrong, and if the run
  * of `hubCtx` must not delegate to one of the agents.
  */
-export async function runDebate(spec: DebateSpec, topic: string, options: AgentRunOptions): Promise<DebateResult> {
+export async function runDebate(
+  spec: DebateSpec,
+  topic: string,
+  options: AgentRunOptions<HandlerCtx | RunCtx>,
+): Promise<DebateResult> {
   const { maxRounds, moderator } = spec;
   const { ask, ledger, signal } = prepareDebate(spec, options);
   const rounds: DebateRound[] = [];
@@ -112,7 +117,7 @@ interface PreparedDebate {
 /** Creates the context in which the agents of a debate run, as a delegating run does: one ledger, signal and request. */
 function prepareDebate(
   { name, participants, moderator, onTokenUsage }: DebateSpec,
-  options: AgentRunOptions,
+  options: AgentRunOptions<HandlerCtx | RunCtx>,
 ): PreparedDebate {
   const { requestId, conversationId, idempotencyKey, payload, onApproval } = options;
   if (options.approvals !== undefined) {
@@ -152,15 +157,25 @@ function prepareDebate(
     ledger,
     signal: ctx.signal,
     async ask(agent, input, part) {
-      const result = await agent.run(input, {
-        hubCtx: ctx,
+      const result = await runWithin(ctx, agent, input, {
         idempotencyKey: `${debateId}${part}`,
         ...(requestId !== undefined && { requestId }),
         ...(conversationId !== undefined && { conversationId }),
+      }).catch((error: unknown) => {
+        ctx.signal.throwIfAborted();
+        return failedRun(agent.name, ctx.runId, error);
       });
       return result.status === 'completed' ? result.output : new AgentRunError(result);
     },
   };
+}
+
+/** Returns the result of an agent of another kind than `createAgent`'s whose run rejected. @throws {HubError} */
+function failedRun(agentName: string, runId: string, thrown: unknown): AgentRunResult {
+  // A wrong option, or a tool that needs an approval: no answer of the other participants is worth paying for.
+  if (thrown instanceof HubError) throw thrown;
+  const error = thrown instanceof Error ? thrown : new Error(messageOf(thrown), { cause: thrown });
+  return { agentName, runId, output: '', messages: [], toolCalls: [], tokenUsage: noUsage(), status: 'failed', error };
 }
 
 /** Data of the prompt for one participant in one round. */

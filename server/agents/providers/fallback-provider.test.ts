@@ -2,7 +2,7 @@ import { LLMock } from '@copilotkit/aimock';
 import { describe, expect, test, vi } from 'vitest';
 import { InvalidOptionError } from '../../errors.js';
 import { type ScriptEntry, scriptedProvider } from '../../testing/scripted-provider.js';
-import type { Agent } from '../agent/agent.js';
+import type { ModelAgent } from '../agent/agent.js';
 import { type AgentConfig, createAgent } from '../create-agent.js';
 import type { ModelProvider } from '../model/model-provider.js';
 import { ProviderError } from '../model/provider-error.js';
@@ -33,7 +33,7 @@ function agentOf(scripts: readonly (readonly ScriptEntry[])[], config: Partial<A
 }
 
 describe.each(['run', 'stream'] as const)('%s', (how) => {
-  const run = (agent: Agent) => (how === 'run' ? agent.run('x') : agent.stream('x').result);
+  const run = (agent: ModelAgent) => (how === 'run' ? agent.run('x') : agent.stream('x').result);
 
   test('calls the next provider after the retries, and continues with it', async () => {
     const retry = { maxAttempts: 2, initialDelayMs: 0 };

@@ -5,7 +5,7 @@ import { createWorkflow } from '../../hub/runs/workflow.js';
 import { createFakeClock, type FakeClock } from '../../testing/fake-clock.js';
 import { scriptedProvider } from '../../testing/scripted-provider.js';
 import { memoryTransport } from '../../transports/memory/memory-transport.js';
-import type { Agent } from '../agent/agent.js';
+import type { ModelAgent } from '../agent/agent.js';
 import type { ApprovalDecided, ApprovalEvents, ApprovalRequest } from '../agent/approval.js';
 import { type AgentConfig, createAgent } from '../create-agent.js';
 import { ConversationMemory } from '../memory/conversation-memory.js';
@@ -34,7 +34,7 @@ const changes: [string, Code, unknown][] = [
   ['the delegate has no tools any more', { helper: { tools: [] } }, 'helped'],
 ];
 
-type Start = (hub: Hub, agent: Agent, approvals?: ApprovalEvents) => { type: string; go(): Promise<unknown> };
+type Start = (hub: Hub, agent: ModelAgent, approvals?: ApprovalEvents) => { type: string; go(): Promise<unknown> };
 
 const places: [string, Start][] = [
   [

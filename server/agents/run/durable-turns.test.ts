@@ -44,7 +44,7 @@ const completed = (hub: Hub, type: string, count = 1) =>
 describe('an event that an agent handles', () => {
   test('resumes at the turn that an interrupted delivery had reached', async () => {
     const transport = memoryTransport();
-    const keys: string[] = [];
+    const keys: unknown[] = [];
     const paid: unknown[] = [];
     const reached = deferred();
     const pay = (isStuck: boolean) =>
@@ -404,7 +404,7 @@ describe('the function of a workflow', () => {
   test('agents of one conversation take turns, whatever they wait for', async () => {
     const { hub, clock } = testHub();
     const memory = new ConversationMemory({ transport: hub.transport });
-    const look = createTool({ name: 'look', description: '', parameters: {}, execute: () => 'found' });
+    const look = createTool({ name: 'look', description: '', parameters: {}, execute: async () => 'found' });
     const { agent } = agentOf([call('look'), 'one', call('look'), 'two'], { tools: [look], memory });
     const workflow = hub.workflow(
       createWorkflow({

@@ -3,7 +3,7 @@ import { messageOf, quote } from '../../errors.js';
 import { reportAgents } from '../../hub/events/reported-agents.js';
 import { AbortableWaits, abortable } from '../abortable.js';
 import { type AgentContext, contextWithMeter, handlerContextOf, lineageOf } from '../agent/agent-context.js';
-import { type AgentRunResult, type AgentRunStatus, withHiddenMessages } from '../agent/run-result.js';
+import { type AgentRunStatus, type SettledAgentRun, withHiddenMessages } from '../agent/run-result.js';
 import { type AgentSpec, countRun, sourceOf } from '../agent-spec.js';
 import { EmptyAnswerError, TruncatedOutputError } from '../errors.js';
 import type { ResumedExchange } from '../memory/stored-exchange.js';
@@ -31,7 +31,7 @@ import { RunTimer, TurnRecorder } from './turn-recorder.js';
  *
  * @throws {DelegationCycleError | DelegationDepthError | DelegationLimitError}
  */
-export async function runAgent(agent: AgentSpec, request: RunRequest): Promise<AgentRunResult> {
+export async function runAgent(agent: AgentSpec, request: RunRequest): Promise<SettledAgentRun> {
   const { signal } = request;
   signal?.throwIfAborted();
   // Every tool call and delegate adds a listener; the warning about a leak would be wrong.
@@ -111,8 +111,8 @@ class AgentRun implements AnswerSource {
     recorder?.run.onLeave(() => this.#stop());
   }
 
-  async execute(): Promise<AgentRunResult> {
-    let result: AgentRunResult;
+  async execute(): Promise<SettledAgentRun> {
+    let result: SettledAgentRun;
     try {
       const status = await this.#loop().finally(() => this.#recorder?.end());
       if (this.#conversation !== undefined) await this.#conversation.store();
@@ -272,7 +272,7 @@ class AgentRun implements AnswerSource {
     return { status, ...(this.#isTruncated && { truncated: true }) };
   }
 
-  async #fail(error: Error): Promise<AgentRunResult> {
+  async #fail(error: Error): Promise<SettledAgentRun> {
     const { name, totals } = this.#agent;
     const { runId, signal } = this.#request;
     const closed = this.#close(`not executed: ${messageOf(error)}`).catch((err: unknown) => {
@@ -294,7 +294,7 @@ class AgentRun implements AnswerSource {
     if (!this.#request.signal?.aborted) await this.#conversation?.storeFailed();
   }
 
-  #end(status: AgentRunStatus, error?: Error): AgentRunResult {
+  #end(status: AgentRunStatus, error?: Error): SettledAgentRun {
     // What only replays its record was counted when it ended.
     if (this.#isLive || this.#recorder === undefined) countRun(this.#agent.totals, status, this.#timer.elapsedMs);
     const { messages, lastText: output } = this.#transcript;
@@ -314,6 +314,6 @@ class AgentRun implements AnswerSource {
       ...(error && { error }),
     };
     // A run that completed has the data of its schema, and `#fail` alone passes an error.
-    return result as AgentRunResult;
+    return result as SettledAgentRun;
   }
 }

@@ -18,7 +18,7 @@ const provider: ModelProvider = {
 };
 /** Bytes of a tool's result, in each turn but the last. */
 const resultBytes = 8_000;
-const execute = () => Array.from({ length: resultBytes / 8 }, (_, index) => index);
+const execute = async () => Array.from({ length: resultBytes / 8 }, (_, index) => index);
 const work = createTool({ name: 'work', description: '', parameters: { type: 'object' }, execute });
 const agent = createAgent({ name: 'a', systemPrompt: '', provider, model: { model: 'm' }, tools: [work] });
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { testHub } from '../../hub/hub.fixture.js';
 import { createWorkflow } from '../../hub/runs/workflow.js';
 import { type ScriptEntry, scriptedProvider } from '../../testing/scripted-provider.js';
-import type { Agent } from '../agent/agent.js';
+import type { ModelAgent } from '../agent/agent.js';
 import type { ApprovalDecided, ApprovalRequest } from '../agent/approval.js';
 import { type AgentConfig, createAgent } from '../create-agent.js';
 import { createPipeline } from '../multi-agent/create-pipeline.js';
@@ -11,7 +11,7 @@ import { createTool } from '../tools/tool.js';
 
 const prices = { m: { input: 1_000_000, output: 2_000_000 } };
 
-function agentOf(name: string, script: readonly ScriptEntry[], config: Partial<AgentConfig> = {}): Agent {
+function agentOf(name: string, script: readonly ScriptEntry[], config: Partial<AgentConfig> = {}): ModelAgent {
   return createAgent({
     name,
     systemPrompt: 'private prompt',

@@ -2,7 +2,13 @@ import { messageOf, quote } from '../../errors.js';
 import { parseWithoutPrototypes } from '../../hub/events/payload.js';
 import { type Clock, systemClock } from '../../transports/clock.js';
 import { AbortableWaits, abortable } from '../abortable.js';
-import { type AgentContext, type CallPlace, contextOfCall } from '../agent/agent-context.js';
+import {
+  type AgentContext,
+  type CallPlace,
+  contextOfCall,
+  signalOf,
+  type ToolContext,
+} from '../agent/agent-context.js';
 import type { ApprovalDecision } from '../agent/approval.js';
 import { InvalidToolCallError, invalidArguments, ToolResultNotJsonError, ToolTimeoutError } from '../errors.js';
 import { observeTool } from '../gen-ai-operations.js';
@@ -77,13 +83,13 @@ export class ToolExecutor {
   /**
    * Executes the calls of one turn in parallel, and resolves with one result per call, in the order of the calls.
    *
-   * @param waits waits of the run, whose signal aborts the calls that are still running
+   * @param waits waits of the run, whose signal aborts the calls that are still running @default the signal of `ctx`
    * @param progress receives each call as soon as its result is available
    */
   async executeAll(
     toolCalls: readonly ToolCall[],
     ctx: AgentContext,
-    waits: AbortableWaits = new AbortableWaits(undefined),
+    waits: AbortableWaits = new AbortableWaits(signalOf(ctx)),
     progress?: ExecutionProgress,
   ): Promise<ToolResult[]> {
     const results: ToolResult[] = [];
@@ -154,7 +160,7 @@ export class ToolExecutor {
   #invoke(
     tool: Tool,
     input: unknown,
-    contextWith: (signal?: AbortSignal) => AgentContext,
+    contextWith: (signal?: AbortSignal) => ToolContext,
     waits: AbortableWaits,
   ): PromiseLike<unknown> {
     return tool.timeoutMs === undefined
@@ -166,7 +172,7 @@ export class ToolExecutor {
   prepare(call: ToolCall): { tool: Tool; input: unknown } {
     const entry = this.#registry.entry(call.name);
     if (entry === undefined) {
-      const names = this.#registry.getDefinitions().map(({ name }) => name);
+      const { names } = this.#registry;
       const available = names.length === 0 ? 'there are no tools' : `available: ${names.join(', ')}`;
       throw new InvalidToolCallError(
         'the model called a tool that does not exist',
@@ -183,7 +189,7 @@ export class ToolExecutor {
     tool: Tool,
     timeoutMs: number,
     input: unknown,
-    contextWith: (signal: AbortSignal) => AgentContext,
+    contextWith: (signal: AbortSignal) => ToolContext,
     signal: AbortSignal | undefined,
   ): Promise<unknown> {
     const controller = new AbortController();

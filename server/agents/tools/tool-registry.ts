@@ -32,6 +32,24 @@ export class ToolRegistry {
     this.#definitions = [...this.#definitions, { name, description: wellFormed(description), parameters: sent }];
   }
 
+  /**
+   * Adds a definition that the model is offered and the agent has no tool for: a call of it is answered like that of an
+   * unknown tool.
+   *
+   * @throws {InvalidOptionError | DuplicateToolError}
+   */
+  offer(definition: ToolDefinition): void {
+    checkDefinition(definition);
+    const { name, description, parameters } = definition;
+    if (this.#definitions.some((other) => other.name === name)) throw new DuplicateToolError(name);
+    this.#definitions = [...this.#definitions, { name, description, parameters }];
+  }
+
+  /** Names of the tools that can be called. */
+  get names(): string[] {
+    return [...this.#tools.keys()];
+  }
+
   get(name: string): Tool | undefined {
     return this.#tools.get(name)?.tool;
   }
@@ -67,10 +85,20 @@ function schemaOf({ name, parameters }: Tool): ToolSchema {
 }
 
 function checkTool(tool: Tool): void {
+  const check = checkDefinition(tool);
+  const { execute, timeoutMs, retryable, needsApproval } = tool;
+  check.that(typeof execute === 'function', 'execute', 'a function', execute);
+  check.durationMs('timeoutMs', timeoutMs, { min: 1 });
+  check.boolean('retryable', retryable);
+  const isRule = needsApproval === undefined || ['boolean', 'function'].includes(typeof needsApproval);
+  check.that(isRule, 'needsApproval', 'a boolean or a function', needsApproval);
+}
+
+function checkDefinition(tool: ToolDefinition): OptionChecker {
   if (typeof tool !== 'object' || tool === null) throw new InvalidOptionError('a tool', 'an object', tool);
   // A tool may have further fields, which `execute` reads through `this`.
   const check = new OptionChecker(tool, Object.keys(tool), `tool ${describe(tool.name)}`);
-  const { name, description, parameters, execute, timeoutMs, retryable, needsApproval } = tool;
+  const { name, description, parameters } = tool;
   check.that(typeof name === 'string' && /^[\w-]{1,64}$/.test(name), 'name', '1 to 64 letters, digits, _ or -', name);
   check.that(typeof description === 'string', 'description', 'a string', description);
   check.that(
@@ -79,11 +107,7 @@ function checkTool(tool: Tool): void {
     'a JSON Schema object',
     parameters,
   );
-  check.that(typeof execute === 'function', 'execute', 'a function', execute);
-  check.durationMs('timeoutMs', timeoutMs, { min: 1 });
-  check.boolean('retryable', retryable);
-  const isRule = needsApproval === undefined || ['boolean', 'function'].includes(typeof needsApproval);
-  check.that(isRule, 'needsApproval', 'a boolean or a function', needsApproval);
+  return check;
 }
 
 /** Tools of one group within the tools of an agent. */

@@ -3,8 +3,8 @@ import { expectTypeOf } from 'vitest';
 import { z } from 'zod';
 import { createEvent } from '../../hub/events/event.js';
 import { createWorkflow } from '../../hub/runs/workflow.js';
-import type { Agent } from '../agent/agent.js';
-import type { AgentContext } from '../agent/agent-context.js';
+import type { ModelAgent } from '../agent/agent.js';
+import type { ToolContext } from '../agent/agent-context.js';
 import type { ApprovalDecided, ApprovalRequest } from '../agent/approval.js';
 import { createTool, type Tool } from './tool.js';
 
@@ -15,7 +15,7 @@ const weather = createTool({
   description: 'Current weather of a city',
   parameters,
   execute: async ({ city }: { city: string }, ctx) => {
-    expectTypeOf(ctx).toEqualTypeOf<AgentContext>();
+    expectTypeOf(ctx).toEqualTypeOf<ToolContext>();
     return { city, celsius: 21 };
   },
 });
@@ -57,7 +57,7 @@ const forecast = createTool({
   description: 'Forecast of a city',
   parameters: schema,
   execute: ({ city, days }, ctx) => {
-    expectTypeOf(ctx).toEqualTypeOf<AgentContext>();
+    expectTypeOf(ctx).toEqualTypeOf<ToolContext>();
     expectTypeOf(city).toBeString();
     expectTypeOf(days).toBeNumber();
     return [city];
@@ -102,13 +102,13 @@ createTool({
   description: '',
   parameters: {},
   needsApproval: async ({ cents }, ctx) => cents > 100 && ctx.depth === 0,
-  execute: ({ cents }: { cents: number }) => cents,
+  execute: async ({ cents }: { cents: number }) => cents,
 });
 // @ts-expect-error A rule returns a boolean.
 createTool({ name: 'refund', description: '', parameters: {}, needsApproval: () => 'yes', execute: () => 1 });
 
 // Approvals take the events that they name.
-declare const asking: Agent;
+declare const asking: ModelAgent;
 const requested = createEvent<ApprovalRequest>({ type: 'requested' });
 const decided = createEvent<ApprovalDecided>({ type: 'decided', key: ({ approvalId }) => approvalId });
 asking.asHandler({ approvals: { requested, decided } });

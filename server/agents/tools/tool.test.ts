@@ -53,11 +53,11 @@ test('a schema without conversion needs its JSON Schema beside it', async () => 
   expect(() => createTool(incomplete)).toThrow('jsonSchema of tool "t" must be the JSON Schema of parameters');
 });
 
-test('a synchronous tool becomes asynchronous, and reads its own fields', async () => {
+test('a synchronous tool with a schema becomes asynchronous, and reads its own fields', async () => {
   const counter = {
     name: 'count',
     description: '',
-    parameters: { type: 'object' },
+    parameters: z.object({}),
     calls: 0,
     execute() {
       this.calls += 1;
@@ -89,7 +89,7 @@ test.each([
 });
 
 test('a constructor that is not a prototype is a key like others', async () => {
-  const execute = vi.fn((input: object) => JSON.stringify(input));
+  const execute = vi.fn(async (input: object) => JSON.stringify(input));
   const tool = createTool({ name: 't', description: '', parameters: { type: 'object' }, execute });
   const { agent } = agentOf([{ toolCalls: [{ name: 't', arguments: { constructor: 'Ada' } }] }, 'ok'], {
     tools: [tool],

@@ -1,7 +1,7 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
 import { describe, InvalidOptionError } from '../../errors.js';
 import { isStandardSchema, resolveSchema } from '../../hub/events/payload-schema.js';
-import type { AgentContext } from '../agent/agent-context.js';
+import type { AgentContext, ToolContext } from '../agent/agent-context.js';
 import { invalidArguments } from '../errors.js';
 import type { ToolDefinition } from '../model/message.js';
 
@@ -36,10 +36,10 @@ export interface NeedsApproval<TInput> {
   needsApproval(input: TInput, ctx: AgentContext): boolean | Promise<boolean>;
 }
 
-/** Options of {@link createTool}: a {@link Tool} whose `execute` may be synchronous. */
+/** Options of {@link createTool}. */
 export interface ToolOptions<TInput, TOutput> extends Omit<Tool, 'parameters' | 'execute' | 'needsApproval'> {
-  /** Executes the call, see {@link Tool.execute}. May return its result or a promise of it. */
-  execute: (input: TInput, ctx: AgentContext) => TOutput;
+  /** Executes the call, see {@link Tool.execute}. With a schema in `parameters`, it may be synchronous. */
+  execute: (input: TInput, ctx: ToolContext) => TOutput;
   /** See {@link Tool.needsApproval}. @default false */
   needsApproval?: boolean | NeedsApproval<NoInfer<TInput>>['needsApproval'];
 }
@@ -52,7 +52,8 @@ export interface JsonStandardSchema<TInput = unknown, TOutput = TInput> {
 /**
  * Creates a tool, and infers its input from `parameters` and its output from `execute`. `parameters` is a schema of
  * Zod, ArkType or another library that implements Standard JSON Schema; or another Standard Schema with its JSON Schema
- * beside it as `jsonSchema`; or a JSON Schema, and `execute` then declares the type of its input.
+ * beside it as `jsonSchema`; or a JSON Schema: `execute` then declares the type of its input, and the tool is returned
+ * unchanged.
  *
  * @example
  * const weather = createTool({
@@ -75,14 +76,16 @@ export function createTool<TOutput, TParsed, TInput>(
   },
 ): Tool<TInput, Awaited<TOutput>>;
 export function createTool<TInput, TOutput>(
-  tool: ToolOptions<TInput, TOutput> & { parameters: Record<string, unknown> },
-): Tool<TInput, Awaited<TOutput>>;
+  tool: ToolOptions<TInput, Promise<TOutput>> & { parameters: Record<string, unknown> },
+): Tool<TInput, TOutput>;
 export function createTool(
   options: ToolOptions<never, unknown> & {
     parameters: StandardSchemaV1 | Record<string, unknown>;
     jsonSchema?: Record<string, unknown>;
   },
 ): Tool {
+  // The overloads ensure that it is a tool. A copy would lose the getters and private fields of an instance.
+  if (!isStandardSchema(options.parameters)) return options as Tool;
   const { parameters, jsonSchema, needsApproval, ...tool } = options;
   // The overloads ensure that the input has the type that `execute` takes.
   const execute = options.execute as (input: unknown, ctx: AgentContext) => unknown;
@@ -99,9 +102,6 @@ export function createTool(
     typeof needsApproval === 'function'
       ? (needsApproval as (input: unknown, ctx: AgentContext) => boolean | Promise<boolean>).bind(options)
       : needsApproval;
-  if (!isStandardSchema(parameters)) {
-    return { ...tool, parameters, execute: call, ...(asks !== undefined && { needsApproval: asks }) };
-  }
   const owner = `tool ${describe(tool.name)}`;
   const schema = resolveSchema(parameters, owner, 'arguments');
   const json = jsonSchema ?? schema.jsonSchema;

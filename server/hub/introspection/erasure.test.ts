@@ -92,7 +92,7 @@ it.each<[string, () => Transport, () => Promise<string>]>([
   hub.workflow(broken);
   const call = { toolCalls: [{ name: 'look', arguments: { secret } }] };
   const { agent } = agentOf([call, secret], {
-    tools: [createTool({ name: 'look', description: '', parameters: {}, execute: () => ({ secret }) })],
+    tools: [createTool({ name: 'look', description: '', parameters: {}, execute: async () => ({ secret }) })],
   });
   hub.event({ type: 'asked', handler: agent.asHandler(), onSuccess: 'failing' });
   for (const each of hubs) await each.start();

@@ -107,14 +107,14 @@ const lookUp = createTool({
   name: 'look_up',
   description: 'Looks up.',
   parameters: { type: 'object' },
-  execute: ({ isBroken }: Arguments) => (isBroken === true ? broken() : 'found'),
+  execute: async ({ isBroken }: Arguments) => (isBroken === true ? broken() : 'found'),
 });
 
 const refund = createTool({
   name: 'refund',
   description: 'Refunds.',
   parameters: { type: 'object' },
-  execute: (_: Arguments) => 'refunded',
+  execute: async (_: Arguments) => 'refunded',
   needsApproval: true,
 });
 
