@@ -31,6 +31,18 @@ class RedisCommandError extends HubError {
   }
 }
 
+/** Redis refuses the database of the connection: it does not have it, or the user may not select it. */
+export class RedisDatabaseError extends HubError {
+  constructor(database: number, cause: Error) {
+    const messageWith = (why: string): string =>
+      `Redis refuses database ${database}: ${why}; pass one that the server has and that the user may select`;
+    super('ERR_REDIS_DATABASE', messageWith(cause.message), {
+      cause,
+      publicMessage: messageWith(fullPublicInfo(cause).message),
+    });
+  }
+}
+
 /** The user of the connection lacks a permission in Redis's access control list. */
 class RedisPermissionError extends HubError {
   constructor(cause: Error) {
@@ -103,6 +115,12 @@ export function wasNotExecuted(error: unknown): boolean {
 /** Returns if Redis rejected a call of a function that it does not have: it is new, or its functions were flushed. */
 export function isMissingFunction(error: unknown): boolean {
   return isReply(error) && error.message === 'ERR Function not found';
+}
+
+/** Returns if Redis rejected the `SELECT` with which a connection begins. */
+export function isRefusedDatabase(error: unknown): boolean {
+  if (!isReply(error) || isTransient(error) || !('command' in error)) return false;
+  return Reflect.get(Object(error.command), 'name') === 'select';
 }
 
 /** Returns if Redis rejected a command because its memory is used up. */

@@ -1,10 +1,7 @@
-import type { RedisOptions } from 'ioredis';
 import { OptionChecker } from '../../options.js';
 import { type Codec, resolveCodec } from '../codec.js';
 import { defaultMaxDeadLetters, leastCrashes } from '../limits.js';
-
-/** Options of ioredis, except the representation of replies, on which the transport depends. */
-export type ClientOptions = Omit<RedisOptions, 'replyMapping'>;
+import { type ClientOptions, checkClientOptions, clientOptionNames, readUrl } from './client-options.js';
 
 /** Options of `redisTransport`. */
 export interface RedisTransportOptions {
@@ -14,7 +11,10 @@ export interface RedisTransportOptions {
    * @default 'redis://127.0.0.1:6379' without `client`
    */
   url?: string;
-  /** Options of ioredis, instead of `url` or in addition. The `url` takes precedence. */
+  /**
+   * Options of ioredis for the connection, such as `tls` or `sentinels`, instead of `url` or in addition. The `url` takes
+   * precedence. Options that the transport sets itself, such as `retryStrategy`, are refused.
+   */
   client?: ClientOptions;
   /** Prefix of all keys, which appears in braces. Systems with different prefixes can share a Redis. @default 'hub' */
   prefix?: string;
@@ -59,8 +59,7 @@ export interface RedisTransportOptions {
 
 /** Checked options, with defaults. */
 export interface RedisSettings {
-  /** `undefined` if `client` has the address. */
-  readonly url: string | undefined;
+  /** Includes what `url` says. */
   readonly client: ClientOptions;
   /** In braces: a hash tag, which puts all keys into one slot of a cluster. */
   readonly prefix: string;
@@ -97,11 +96,10 @@ export function resolveRedisOptions(options: RedisTransportOptions): RedisSettin
   const { url = options.client === undefined ? 'redis://127.0.0.1:6379' : undefined } = options;
   const { lockDurationMs = 10_000, stalledIntervalMs = 5_000, emitTimeoutMs = 2_000 } = options;
   const { maxCrashes = 3, maxDeadLetters = defaultMaxDeadLetters } = options;
-  // The error names the type only: the value may contain a password.
-  const address = 'an address such as redis://127.0.0.1:6379, with a percent-encoded user and password (%25 for %)';
-  check.that(url === undefined || isAddress(url), 'url', address, typeof url);
-  check.that(typeof client === 'object' && client !== null, 'client', 'options of ioredis', client);
-  check.that(client.keyPrefix === undefined, 'client.keyPrefix', 'left out: use prefix', client.keyPrefix);
+  checkClientOptions(new OptionChecker(client, clientOptionNames, 'redisTransport', 'client'), client);
+  const address: ClientOptions = url === undefined ? {} : readUrl(check, url);
+  // Those of `client` say how to encrypt, such as with which certificate.
+  const tls = client.tls ?? address.tls;
   const isPrefix = typeof prefix === 'string' && /^[^{}:\p{Cc}]{1,64}$/u.test(prefix);
   check.that(isPrefix, 'prefix', '1 to 64 characters without braces, colons and control characters', prefix);
   const times = { lockDurationMs, stalledIntervalMs, emitTimeoutMs };
@@ -113,16 +111,6 @@ export function resolveRedisOptions(options: RedisTransportOptions): RedisSettin
   check.durationMs('maxDeadLetterAgeMs', options.maxDeadLetterAgeMs, { min: 1 });
   const { maxDeadLetterAgeMs = 0 } = options;
   const codec = resolveCodec(options.codec, check);
-  return { url, client, prefix: `{${prefix}}`, ...times, maxCrashes, maxDeadLetters, maxDeadLetterAgeMs, codec };
-}
-
-function isAddress(url: unknown): boolean {
-  if (typeof url !== 'string' || !/^rediss?:\/\//.test(url) || !URL.canParse(url)) return false;
-  const { username, password } = new URL(url);
-  try {
-    // ioredis decodes them too, and would throw an error that names no option.
-    return decodeURIComponent(username + password) !== undefined;
-  } catch {
-    return false;
-  }
+  const connection = { ...client, ...address, ...(tls !== undefined && { tls }) };
+  return { client: connection, prefix: `{${prefix}}`, ...times, maxCrashes, maxDeadLetters, maxDeadLetterAgeMs, codec };
 }

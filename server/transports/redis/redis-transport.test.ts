@@ -60,7 +60,6 @@ it.each([
   [{ maxDeadLetters: -1 }, 'maxDeadLetters'],
   [{ maxDeadLetterAgeMs: 0 }, 'maxDeadLetterAgeMs'],
   [{ maxDeadLetterAgeMs: Number.MAX_VALUE }, 'maxDeadLetterAgeMs'],
-  [{ client: { keyPrefix: 'x' } }, 'client.keyPrefix'],
 ])('rejects the options %j', (options, named) => {
   expect(() => redisTransport(options)).toThrow(InvalidOptionError);
   expect(() => redisTransport(options)).toThrow(`${named} of redisTransport`);

@@ -3,8 +3,10 @@ import type { Redis } from 'ioredis';
 import { TransportUnavailableError } from '../../errors.js';
 import type { Logger } from '../../transport.js';
 import {
+  isRefusedDatabase,
   isTransient,
   NoReplyError,
+  RedisDatabaseError,
   repeatDelayMs,
   translateReply,
   wasNotExecuted,
@@ -25,7 +27,7 @@ export class CommandClient {
   readonly #logger: Logger;
   #client: Promise<Redis> | undefined;
   /** Commands that wait for the connection. A promise that they share would keep them in memory during an outage. */
-  readonly #awaitingReady = new Set<() => void>();
+  readonly #awaitingReady = new Set<(refusal?: Error) => void>();
   #lastError: unknown;
   #running = 0;
   #isClosed = false;
@@ -60,7 +62,7 @@ export class CommandClient {
   /**
    * @param command called again if it `isRepeatable` and its connection was lost, at most `repeatableMs` after the first
    * call: a process that is paused does not notice that its time is over
-   * @throws {TransportUnavailableError | BackpressureError | RedisCommandError | RedisPermissionError}
+   * @throws {TransportUnavailableError | BackpressureError | RedisCommandError | RedisPermissionError | RedisDatabaseError}
    */
   async run<T>(
     command: (client: Redis) => Promise<T>,
@@ -120,6 +122,9 @@ export class CommandClient {
     logConnection(connection, this.#logger);
     connection.on('error', (error: unknown) => {
       this.#lastError = error;
+      if (!isRefusedDatabase(error)) return;
+      const refusal = new RedisDatabaseError(this.#settings.client.db ?? 0, withoutArguments(error));
+      for (const proceed of [...this.#awaitingReady]) proceed(refusal);
     });
     let isFirst = true;
     connection.on('ready', () => {
@@ -133,8 +138,8 @@ export class CommandClient {
 
   #ready(client: Redis, deadline: Deadline): Promise<void> | undefined {
     if (client.status === 'ready') return undefined;
-    return deadline.wait((resolve) => {
-      const proceed = (): void => resolve(undefined);
+    return deadline.wait((resolve, reject) => {
+      const proceed = (refusal?: Error): void => (refusal === undefined ? resolve(undefined) : reject(refusal));
       this.#awaitingReady.add(proceed);
       return () => this.#awaitingReady.delete(proceed);
     });

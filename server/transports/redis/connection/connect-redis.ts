@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import type { Redis } from 'ioredis';
+import type { Redis, RedisOptions } from 'ioredis';
 import { isLoopbackHost } from '../../../options.js';
 import { MissingPackageError } from '../../errors.js';
 import type { Logger } from '../../transport.js';
-import { UnsupportedVersionError, withoutArguments } from '../redis-errors.js';
-import type { ClientOptions, RedisSettings } from '../redis-options.js';
+import { isRefusedDatabase, UnsupportedVersionError, withoutArguments } from '../redis-errors.js';
+import type { RedisSettings } from '../redis-options.js';
 import { followPrimary } from './follow-primary.js';
 
 /** Versions of BullMQ whose scripts {@link adaptScript} knows. */
@@ -36,23 +36,32 @@ const packages = `bullmq@${supportedBullmq} ioredis@6`;
 export interface ConnectionKind {
   /** If the client sends a command again that a server rejected because it is not the primary. */
   readonly resends: boolean;
-  readonly options: ClientOptions;
+  readonly options: RedisOptions;
 }
 
 /** Connects with `ioredis`, an optional dependency that is loaded at first use. @throws {MissingPackageError} */
-export async function connectRedis(
-  { url, client }: RedisSettings,
-  { resends, options }: ConnectionKind,
-): Promise<Redis> {
+export async function connectRedis({ client }: RedisSettings, { resends, options }: ConnectionKind): Promise<Redis> {
   const { Redis } = await loadIoredis();
   let configured = {};
   const following = followPrimary(() => configured, { resends });
-  const all = { ...client, ...options, ...following, replyMapping: 'legacy' } as const;
-  const redis = url === undefined ? new Redis(all) : new Redis(url, all);
+  const redis = insistOnDatabase(new Redis({ ...client, ...options, ...following, replyMapping: 'legacy' }));
   const { host, port } = redis.options;
   configured = { host, port };
   // ioredis listens for the end of the connection once per command that a former primary rejects.
   redis.on('connect', () => redis.stream.setMaxListeners(0));
+  return redis;
+}
+
+/**
+ * Closes each connection whose database Redis refuses, copies of the client included, such as BullMQ makes: ioredis would
+ * continue in database 0, where it would take the events of another hub.
+ */
+function insistOnDatabase(redis: Redis): Redis {
+  redis.on('error', (error: unknown) => {
+    if (isRefusedDatabase(error)) redis.stream.destroy();
+  });
+  const duplicate = redis.duplicate.bind(redis);
+  redis.duplicate = (override) => insistOnDatabase(duplicate(override));
   return redis;
 }
 

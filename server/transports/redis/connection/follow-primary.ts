@@ -1,4 +1,4 @@
-import type { ClientOptions } from '../redis-options.js';
+import type { RedisOptions } from 'ioredis';
 
 /** Address of a server. */
 interface Address {
@@ -47,7 +47,7 @@ export function movedTo(message: string): Address | undefined {
 export function followPrimary(
   configured: () => Address,
   { resends }: { resends: boolean },
-): Required<Pick<ClientOptions, 'reconnectOnError' | 'retryStrategy'>> {
+): Required<Pick<RedisOptions, 'reconnectOnError' | 'retryStrategy'>> {
   const connections = new WeakMap<LiveOptions, { rejections: number; isRejected: boolean }>();
   const stateOf = (options: LiveOptions): { rejections: number; isRejected: boolean } => {
     const state = connections.get(options) ?? { rejections: 0, isRejected: false };
