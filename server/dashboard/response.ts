@@ -68,6 +68,10 @@ const readFailures = new Map([
     errorResponse(404, 'ERR_UNKNOWN_REQUEST_ID', 'Nothing of a request with this id is retained.'),
   ],
   [
+    'ERR_TOO_MANY_LOOKUPS',
+    errorResponse(429, 'ERR_TOO_MANY_LOOKUPS', 'Too many lookups at once. Retry later.', [['Retry-After', '1']]),
+  ],
+  [
     'ERR_TRANSPORT_UNAVAILABLE',
     errorResponse(503, 'ERR_UNAVAILABLE', 'The hub cannot be read at the moment. Retry later.'),
   ],

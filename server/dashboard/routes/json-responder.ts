@@ -3,6 +3,8 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { acceptsEncoding, matchesEtag } from '../request.js';
 import type { DashboardRequest, DashboardResponse, Header } from '../response.js';
+import { LookupLimit } from './lookup-limit.js';
+import { NotRetainedError } from './read-bodies.js';
 
 const gzipAboveBytes = 1024;
 
@@ -50,6 +52,8 @@ const maxAgeMs = 1000;
 export interface JsonSource {
   /** Unique name of the source. */
   readonly key: string;
+  /** The caller chooses one of many sources, such as by an id: all of them together are limited. */
+  readonly isLookup?: boolean;
   /** Changes whenever the result of `read` changes, apart from the time of reading. */
   revision(): Promise<string>;
   read(): Promise<object>;
@@ -71,11 +75,13 @@ export interface CachedJson {
 
 /**
  * Creates a cache of the last 32 sources. Revision and body of a source are served for one second, whatever changes: any
- * number of open pages costs one read and one serialization per second, however many events flow.
+ * number of open pages costs one read and one serialization per second, however many events flow. That nothing is
+ * retained is served for a second too.
  *
  * @param now current time in milliseconds from an arbitrary point
  */
 export function createJsonBodyCache(now: () => number): (source: JsonSource) => Promise<CachedJson> {
+  const limit = new LookupLimit(now);
   const cache = new Map<string, { readonly readAt: number; readonly json: Promise<CachedJson> }>();
 
   function add(source: JsonSource, readAt: number): Promise<CachedJson> {
@@ -83,7 +89,7 @@ export function createJsonBodyCache(now: () => number): (source: JsonSource) => 
     const forget = (): void => {
       if (cache.get(key) === entry) cache.delete(key);
     };
-    const json = readJson(source, forget);
+    const json = readJson(source.isLookup === true ? limited(source, limit) : source, forget);
     const entry = { readAt, json };
     cache.delete(key);
     cache.set(key, entry);
@@ -102,6 +108,17 @@ export function createJsonBodyCache(now: () => number): (source: JsonSource) => 
   };
 }
 
+function limited(source: JsonSource, limit: LookupLimit): JsonSource {
+  return {
+    key: source.key,
+    async revision() {
+      limit.begin();
+      return limit.read(() => source.revision());
+    },
+    read: () => limit.read(() => source.read()),
+  };
+}
+
 async function readJson(source: JsonSource, onFailure: () => void): Promise<CachedJson> {
   // Read before the content: an older tag costs one more request, a newer one would hide a change.
   const revision = await source.revision();
@@ -111,7 +128,9 @@ async function readJson(source: JsonSource, onFailure: () => void): Promise<Cach
     body() {
       if (reading === undefined) {
         reading = source.read().then(jsonBody);
-        reading.catch(onFailure);
+        reading.catch((error: unknown) => {
+          if (!(error instanceof NotRetainedError)) onFailure();
+        });
       }
       return reading;
     },

@@ -1,7 +1,8 @@
-import { expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createHub } from '../../hub/create-hub.js';
 import type { Hub } from '../../hub/hub.js';
 import type { EventBody, EventDetailsBody, RequestBody } from '../protocol.js';
+import { startTestHub } from '../test-hub.fixture.js';
 import { createRouter } from './router.js';
 
 async function get<TBody>(hub: Hub, path: string): Promise<{ readonly status: number; readonly body: TBody }> {
@@ -81,4 +82,64 @@ it.each([
 it('do not find an event under the name of another type', async () => {
   const { hub, id } = await startShop();
   expect(await get(hub, `/api/events/mailed?id=${id}`)).toMatchObject({ status: 404 });
+});
+
+describe('the lookups of all callers together', () => {
+  async function setUp() {
+    const { hub, clock } = await startTestHub();
+    const route = createRouter(hub, { basePath: '', onFailure: vi.fn() });
+    const statusOf = async (path: string): Promise<number> => {
+      const request = { method: 'GET', targets: [path], acceptEncoding: undefined, ifNoneMatch: undefined };
+      return (await route(request)).status;
+    };
+    return { hub, clock, statusOf };
+  }
+
+  it('ask the hub once per second for an id that is not retained', async () => {
+    const { hub, clock, statusOf } = await setUp();
+    const find = vi.spyOn(hub, 'find');
+    const ask = (): Promise<number> => statusOf('/api/introspection?id=unknown');
+    expect([await ask(), await ask(), ...(await Promise.all([ask(), ask()]))]).toEqual([404, 404, 404, 404]);
+    expect(find).toHaveBeenCalledTimes(1);
+    await clock.advance(1_000);
+    expect(await ask()).toBe(404);
+    expect(find).toHaveBeenCalledTimes(2);
+  });
+
+  it('ask the hub for four ids at once and 50 per second, and are refused beyond', async () => {
+    const { hub, clock, statusOf } = await setUp();
+    const find = vi.spyOn(hub, 'find');
+    let [inFlight, most] = [0, 0];
+    find.mockImplementation(async () => {
+      inFlight += 1;
+      most = Math.max(most, inFlight);
+      await new Promise((resolve) => setImmediate(resolve));
+      inFlight -= 1;
+      return [];
+    });
+    const paths = Array.from({ length: 80 }, (_, index) => `/api/introspection?id=${index}`);
+    const statuses = await Promise.all(paths.map(statusOf));
+    expect(statuses.filter((status) => status === 404)).toHaveLength(50);
+    expect(statuses.filter((status) => status === 429)).toHaveLength(30);
+    expect(most).toBe(4);
+    expect(await statusOf('/api/introspection')).toBe(200);
+    await clock.advance(1_000);
+    expect(await statusOf('/api/events/order.created?id=another')).toBe(404);
+  });
+
+  it('read ranges that the same periods cover once', async () => {
+    const { hub, clock, statusOf } = await setUp();
+    const getRange = vi.spyOn(hub, 'getRange');
+    const now = clock.now();
+    const minute = now - (now % 60_000);
+    for (const [from, to] of [
+      [minute - 119_000, minute - 1],
+      [minute - 120_000, minute],
+      [minute - 70_000, minute - 59_000],
+    ]) {
+      expect(await statusOf(`/api/introspection?from=${from}&to=${to}`)).toBe(200);
+    }
+    expect(getRange).toHaveBeenCalledTimes(1);
+    expect(getRange).toHaveBeenCalledWith(minute - 120_000, minute);
+  });
 });

@@ -90,7 +90,7 @@ export async function readEventBody(hub: Hub, type: string): Promise<EventBody> 
 }
 
 /** Nothing with the id is retained. */
-class NotRetainedError extends HubError {
+export class NotRetainedError extends HubError {
   constructor(code: 'ERR_UNKNOWN_EVENT_ID' | 'ERR_UNKNOWN_REQUEST_ID') {
     super(code, 'nothing with this id is retained');
   }

@@ -1,5 +1,6 @@
 import { HubError } from '../../errors.js';
 import type { Hub } from '../../hub/hub.js';
+import { rangePeriods, rangeTimes } from '../../transports/statistics/periods.js';
 import type { RangeBody } from '../protocol.js';
 import { decodeName, pathBelow } from '../request.js';
 import {
@@ -60,16 +61,19 @@ export function createRouter(hub: Hub, { basePath, onFailure }: RouterOptions): 
   };
   const range = (from: number, to: number): JsonSource => ({
     key: `range ${from} ${to}`,
+    isLookup: true,
     revision: () => hub.revision(),
     read: async (): Promise<RangeBody> => ({ protocol: 2, ...(await hub.getRange(from, to)) }),
   });
   const details = (id: string, type?: string): JsonSource => ({
     key: `details ${JSON.stringify([id, type])}`,
+    isLookup: true,
     revision: () => hub.revision(type),
     read: () => readEventDetailsBody(hub, id, type),
   });
   const request = (id: string): JsonSource => ({
     key: `request ${id}`,
+    isLookup: true,
     revision: () => hub.revision(),
     read: () => readRequestBody(hub, id),
   });
@@ -82,6 +86,7 @@ export function createRouter(hub: Hub, { basePath, onFailure }: RouterOptions): 
   };
   const agentRuns = (agent: string): JsonSource => ({
     key: `agent ${agent}`,
+    isLookup: true,
     revision: () => hub.revision(),
     read: () => readAgentRunsBody(hub, agent),
   });
@@ -127,7 +132,10 @@ export function createRouter(hub: Hub, { basePath, onFailure }: RouterOptions): 
       return query.get('events') === 'columns' ? columns : introspection;
     }
     const [from, to] = [readTime(query.get('from')), readTime(query.get('to'))];
-    return from === undefined || to === undefined || from >= to ? null : range(from, to);
+    if (from === undefined || to === undefined || from >= to) return null;
+    // Ranges that the same periods cover have one body.
+    const widened = rangeTimes(rangePeriods(from, to, hub.transport.clock.now()));
+    return range(widened.from, widened.to);
   }
 
   function failureResponse(error: unknown): DashboardResponse {
