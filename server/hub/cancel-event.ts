@@ -1,10 +1,16 @@
+import type { Redactor } from '../redaction.js';
 import { workflowOf } from '../transports/delivery.js';
-import type { Envelope, FailedOutcome } from '../transports/transport.js';
+import type { Envelope, FailedOutcome, TransportManager } from '../transports/transport.js';
 import { CancelledError, WorkflowCancelledError } from './errors.js';
 import { createFollowUps, type FollowUpNames } from './events/follow-ups.js';
-import type { HandlerHost } from './events/outcome-recorder.js';
 import { type HubDescription, parseDescription } from './introspection/hub-description.js';
 import type { Registry } from './registry.js';
+
+/** Parts of a hub that a cancellation uses. */
+export interface CancelParts {
+  readonly transport: Pick<TransportManager, 'service' | 'fleet' | 'lookup' | 'runs'>;
+  readonly redactor: Redactor;
+}
 
 /**
  * Ends an event of the service that waits, or a run. The follow-ups are those of the hub that handles its type.
@@ -14,7 +20,7 @@ import type { Registry } from './registry.js';
 export async function cancelEvent(
   id: string,
   registry: Registry,
-  { transport, redactor }: Pick<HandlerHost, 'transport' | 'redactor'>,
+  { transport, redactor }: CancelParts,
   prepare: (envelopes: readonly Envelope[]) => readonly Envelope[],
 ): Promise<boolean> {
   const running = (await transport.fleet.registered()).map(parseDescription);

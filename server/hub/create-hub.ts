@@ -1,30 +1,13 @@
 import { setMaxListeners } from 'node:events';
 import { InvalidOptionError, quote } from '../errors.js';
-import { checkName, OptionChecker } from '../options.js';
+import { checkName } from '../options.js';
 import type { Redactor } from '../redaction.js';
 import { loadOpenTelemetry } from '../telemetry.js';
-import type { ErasedPayloads } from '../transports/event-record.js';
-import type { Envelope, Logger, TransportManager } from '../transports/transport.js';
+import type { Logger, TransportManager } from '../transports/transport.js';
 import { cancelEvent } from './cancel-event.js';
 import { HubStoppedError, UnknownDeadLetterError } from './errors.js';
-import type {
-  Cause,
-  Draft,
-  Emit,
-  EmitMany,
-  EmitManyOptions,
-  EmitOptions,
-  EventRef,
-  WorkflowRef,
-} from './events/emit.js';
-import {
-  checkSettings,
-  definitionConfig,
-  type EventConfig,
-  type RegisteredEvent,
-  resolveEvent,
-} from './events/event.js';
-import type { AgentReporter } from './events/reported-agents.js';
+import type { Emit, EmitMany, EmitManyOptions, EmitOptions, EventRef, WorkflowRef } from './events/emit.js';
+import { checkSettings, definitionConfig, type EventConfig, resolveEvent } from './events/event.js';
 import type { Hub, HubOptions, StopResult } from './hub.js';
 import { type HubSettings, resolveHubOptions } from './hub-options.js';
 import { HubReader } from './hub-reader.js';
@@ -32,14 +15,13 @@ import { warnOfDifferingSettings } from './introspection/differing-settings.js';
 import { processDescriber } from './introspection/live-state.js';
 import { Lifecycle, resolveDrainMs } from './lifecycle.js';
 import { observeCounts } from './observability.js';
-import { type FollowUpHost, Publisher, prepareFollowUps } from './publisher.js';
+import { Publisher } from './publisher.js';
 import { Registry } from './registry.js';
-import type { RunHost } from './runs/requested-step.js';
 import { checkWatchOptions, type RunEvent, type RunSource, type WatchOptions, watchRun } from './runs/watch-run.js';
 import { type AnyWorkflow, isWorkflow } from './runs/workflow.js';
 import { createWorkflowHandle, type WorkflowHandle } from './runs/workflow-handle.js';
-import { type RegisteredSchedule, resolveSchedule, type ScheduleConfig } from './schedules/schedule.js';
-import { type ScheduleHost, Scheduler } from './schedules/scheduler.js';
+import { resolveSchedule, type ScheduleConfig } from './schedules/schedule.js';
+import { Scheduler } from './schedules/scheduler.js';
 import { createSubscriptions } from './subscriptions.js';
 
 /**
@@ -60,12 +42,11 @@ export function createHub(options: HubOptions = {}): Hub {
   return new HubRuntime(transport.connect({ service, logger: settings.logger }), settings);
 }
 
-class HubRuntime implements Hub {
-  readonly transport: TransportManager;
+class HubRuntime extends HubReader implements Hub {
   readonly logger: Logger;
-  readonly #host: HubHost;
-  readonly #registry = new Registry();
-  readonly #reader: HubReader;
+  readonly #redactor: Redactor;
+  readonly #maxPayloadBytes: number;
+  readonly #registry: Registry;
   readonly #publisher: Publisher;
   readonly #allowCycles: boolean;
   readonly #concurrency: number;
@@ -78,13 +59,16 @@ class HubRuntime implements Hub {
   #runSources: readonly RunSource[] = [];
 
   constructor(transport: TransportManager, settings: Omit<HubSettings, 'service' | 'transport'>) {
-    this.transport = transport;
+    const registry = new Registry();
+    const lifecycle = new Lifecycle(settings);
+    super(transport, settings.redactor, registry, lifecycle);
     this.logger = settings.logger;
-    this.#publisher = new Publisher(transport, this.#registry, settings);
-    this.#host = new HubHost(transport, settings, this.#registry, this.#publisher);
+    this.#redactor = settings.redactor;
+    this.#maxPayloadBytes = settings.maxPayloadBytes;
+    this.#registry = registry;
+    this.#publisher = new Publisher(transport, registry, settings);
     this.#allowCycles = settings.allowCycles;
-    this.#lifecycle = new Lifecycle(settings);
-    this.#reader = new HubReader(transport, settings.redactor, this.#registry, this.#lifecycle);
+    this.#lifecycle = lifecycle;
     this.#concurrency = settings.concurrency;
     // Each pending result() adds a listener.
     setMaxListeners(0, this.#stopped.signal);
@@ -142,25 +126,9 @@ class HubRuntime implements Hub {
     return this.#stopping;
   }
 
-  readonly getRun: Hub['getRun'] = (source, id, options) => this.#reader.run(source, id, options);
-  readonly metrics: Hub['metrics'] = (type) => this.#reader.metrics(type);
-  readonly failures: Hub['failures'] = (type) => this.#reader.failures(type);
-  readonly deadLetters: Hub['deadLetters'] = (source, options) => this.#reader.deadLetters(source, options);
-  readonly find: Hub['find'] = (id, options) => this.#reader.find(id, options);
-  readonly getRequest: Hub['getRequest'] = (requestId) => this.#reader.request(requestId);
-  readonly getRecent: Hub['getRecent'] = (source) => this.#reader.recent(source);
-  readonly introspect: Hub['introspect'] = () => this.#reader.introspect();
-  readonly health: Hub['health'] = () => this.#reader.health();
-  readonly waits: Hub['waits'] = () => this.#reader.waits();
-  readonly processes: Hub['processes'] = () => this.#reader.processes();
-  readonly agentRuns: Hub['agentRuns'] = (agent) => this.#reader.agentRuns(agent);
-  readonly describe: Hub['describe'] = (type) => this.#reader.describe(type);
-  readonly getRange: Hub['getRange'] = (from, to) => this.#reader.range(from, to);
-  readonly revision: Hub['revision'] = (type) => this.#reader.revision(type);
-
   readonly emit: Emit = async (target: EventRef<never, unknown> | string, payload: unknown, options?: EmitOptions) => {
     this.#checkAccepting('emit', options);
-    let draft = this.#publisher.draft(this.#registry.event(target), payload, options);
+    let draft = this.#publisher.draft(target, payload, options);
     if (draft instanceof Promise) {
       draft = await draft;
       // An asynchronous schema may have taken its time.
@@ -177,14 +145,15 @@ class HubRuntime implements Hub {
   ) => {
     const checkOpen = (): void => this.#checkAccepting('emitMany', options);
     checkOpen();
-    return this.#publisher.publishMany(this.#registry.event(target), payloads, options, checkOpen);
+    return this.#publisher.publishMany(target, payloads, options, checkOpen);
   };
 
   async cancel(id: string): Promise<boolean> {
     this.#lifecycle.checkRunning('cancel');
     checkName(id, 'id of cancel');
-    return cancelEvent(id, this.#registry, this.#host, (followUps) => {
-      const prepared = this.#host.prepareFollowUps(followUps);
+    const { transport } = this;
+    return cancelEvent(id, this.#registry, { transport, redactor: this.#redactor }, (followUps) => {
+      const prepared = this.#publisher.prepareFollowUps(followUps);
       // The transport waits for no schema while it cancels.
       return prepared instanceof Promise ? followUps : prepared;
     });
@@ -197,27 +166,23 @@ class HubRuntime implements Hub {
   ): Promise<WorkflowHandle<TResult>> {
     this.#checkAccepting('startWorkflow', options);
     const workflow = this.#registry.workflow(target);
-    const draft = await this.#publisher.draftRun(workflow, input, options);
+    const draft = await this.#publisher.draftRun(target, input, options);
     this.#checkAccepting('startWorkflow', options);
     const { id } = await this.#publisher.send(draft);
-    return createWorkflowHandle(workflow, id, this.#host, this.#stopped.signal);
+    const parts = { transport: this.transport, redactor: this.#redactor, stopped: this.#stopped.signal };
+    return createWorkflowHandle(workflow, id, parts);
   }
 
   watch(runId: string, options: WatchOptions = {}): AsyncIterable<RunEvent> {
     checkName(runId, 'runId of watch');
     checkWatchOptions(options);
     this.#lifecycle.checkRunning('watch');
-    const { redactor } = this.#host;
+    const redactor = this.#redactor;
     return watchRun(
       runId,
       { runs: this.transport.runs, redactor, sources: this.#runSources, stopped: this.#stopped.signal },
       options,
     );
-  }
-
-  async erase(request: { requestId: string }): Promise<ErasedPayloads> {
-    new OptionChecker(request, ['requestId'], 'erase');
-    return this.#reader.erase(request.requestId);
   }
 
   async replay(id: string): Promise<{ readonly id: string }> {
@@ -236,9 +201,18 @@ class HubRuntime implements Hub {
 
   async #consume(): Promise<void> {
     await loadOpenTelemetry();
-    const scheduler = new Scheduler(this.#registry.schedules, this.#host);
+    const host = {
+      transport: this.transport,
+      logger: this.logger,
+      maxPayloadBytes: this.#maxPayloadBytes,
+      redactor: this.#redactor,
+      reportedAgents: this.#registry.reportedAgents,
+      registry: this.#registry,
+      publisher: this.#publisher,
+    };
+    const scheduler = new Scheduler(this.#registry.schedules, host);
     await scheduler.check();
-    const { subscriptions, declared, onDelivery, runSources } = createSubscriptions(this.#registry, this.#host);
+    const { subscriptions, declared, onDelivery, runSources } = createSubscriptions(this.#registry, host);
     this.#runSources = runSources;
     await this.transport.start({
       concurrency: this.#concurrency,
@@ -249,7 +223,7 @@ class HubRuntime implements Hub {
         onDelivery(delivery);
       },
       describe: () => this.#registry.descriptionOf(this.service),
-      describeProcess: processDescriber(this.#reader.hubId, this.#concurrency, () => this.transport.clock.now()),
+      describeProcess: processDescriber(this.hubId, this.#concurrency, () => this.transport.clock.now()),
     });
     this.#stopObserving = observeCounts(
       this.transport,
@@ -276,72 +250,5 @@ class HubRuntime implements Hub {
       this.#lifecycle.state = 'stopped';
       this.#stopped.abort(new HubStoppedError('result() of a workflow run was pending'));
     }
-  }
-}
-
-/** The part of a hub that its handlers, runs and schedules use. */
-class HubHost implements RunHost, ScheduleHost, FollowUpHost {
-  readonly transport: TransportManager;
-  readonly logger: Logger;
-  readonly maxPayloadBytes: number;
-  readonly redactor: Redactor;
-  readonly reportedAgents: AgentReporter;
-  readonly #registry: Registry;
-  readonly #publisher: Publisher;
-
-  constructor(
-    transport: TransportManager,
-    { logger, maxPayloadBytes, redactor }: Pick<HubSettings, 'logger' | 'maxPayloadBytes' | 'redactor'>,
-    registry: Registry,
-    publisher: Publisher,
-  ) {
-    this.transport = transport;
-    this.logger = logger;
-    this.maxPayloadBytes = maxPayloadBytes;
-    this.redactor = redactor;
-    this.reportedAgents = registry.reportedAgents;
-    this.#registry = registry;
-    this.#publisher = publisher;
-  }
-
-  eventType(event: EventRef<never, unknown> | string): string {
-    return this.#registry.event(event).type;
-  }
-
-  findEvent(type: string): RegisteredEvent | undefined {
-    return this.#registry.findEvent(type);
-  }
-
-  findWorkflow(workflow: WorkflowRef<never> | string): AnyWorkflow {
-    return this.#registry.workflow(workflow);
-  }
-
-  draftEvent(
-    cause: Cause,
-    target: EventRef<never, unknown> | string,
-    payload: unknown,
-    options?: EmitOptions,
-  ): Draft | Promise<Draft> {
-    return this.#publisher.draft(this.#registry.event(target), payload, options, cause);
-  }
-
-  draftRun(
-    cause: Cause,
-    target: WorkflowRef<never> | string,
-    input: unknown,
-    options?: EmitOptions,
-  ): Draft | Promise<Draft> {
-    return this.#publisher.draftRun(this.#registry.workflow(target), input, options, cause);
-  }
-
-  prepareFollowUps(envelopes: readonly Envelope[]): readonly Envelope[] | Promise<readonly Envelope[]> {
-    return prepareFollowUps(envelopes, this);
-  }
-
-  prepareScheduled(schedule: RegisteredSchedule, dueAt: number): Promise<Envelope> {
-    const { name, payload } = schedule;
-    const target = this.#registry.targetOf(schedule);
-    const value: unknown = typeof payload === 'function' ? payload(new Date(dueAt)) : payload;
-    return this.#publisher.prepareScheduled(name, dueAt, target, value);
   }
 }

@@ -35,9 +35,9 @@ import { nearestNames } from './nearest-names.js';
 import type { Registry } from './registry.js';
 import { introspectRun, type RunIntrospection, type RunQuery } from './runs/run-introspection.js';
 
-/** Reads counts, events, runs and health, most of them of all hubs of the transport. */
+/** The methods of a hub that read: counts, events, runs and health, most of them of all hubs of the transport. */
 export class HubReader {
-  readonly #transport: TransportManager;
+  readonly transport: TransportManager;
   readonly #redactor: Redactor;
   readonly #registry: Registry;
   readonly #lifecycle: Lifecycle;
@@ -45,10 +45,10 @@ export class HubReader {
   readonly #search: EventSearch;
   readonly #liveState: LiveState;
   /** Id of the hub among all hubs of the transport. */
-  readonly hubId: string = randomUUID().slice(0, 8);
+  protected readonly hubId: string = randomUUID().slice(0, 8);
 
   constructor(transport: TransportManager, redactor: Redactor, registry: Registry, lifecycle: Lifecycle) {
-    this.#transport = transport;
+    this.transport = transport;
     this.#redactor = redactor;
     this.#registry = registry;
     this.#lifecycle = lifecycle;
@@ -61,7 +61,7 @@ export class HubReader {
     );
   }
 
-  async run(
+  async getRun(
     source: WorkflowRef<never> | EventRef<never, unknown> | string,
     id: string,
     options: RunQuery = {},
@@ -70,27 +70,27 @@ export class HubReader {
     checkName(id, 'id of getRun');
     const { name, type, steps } = this.#registry.runOf(source);
     const record = await (options.outputs === true
-      ? this.#transport.runs.get(type, id)
-      : this.#transport.runs.getSince(type, id, 0));
+      ? this.transport.runs.get(type, id)
+      : this.transport.runs.getSince(type, id, 0));
     if (record === undefined) throw new UnknownRunError(name, id);
     return introspectRun(steps, record, this.#redactor, options);
   }
 
   async metrics(type: string): Promise<EventMetrics> {
     await this.#checkEvent(type);
-    return this.#transport.counts.metrics(type);
+    return this.transport.counts.metrics(type);
   }
 
   async failures(type: string): Promise<readonly FailureRecord[]> {
     await this.#checkEvent(type);
-    return (await this.#transport.counts.failures(type)).map(this.#redactor.recorded);
+    return (await this.transport.counts.failures(type)).map(this.#redactor.recorded);
   }
 
   async deadLetters<TPayload>(
     source: DeadLetterSource<TPayload>,
     options: DeadLetterOptions = {},
   ): Promise<readonly DeadLetter<TPayload>[]> {
-    const deadLetters = await readDeadLetters(source, options, this.#transport.deadLetters, this.#redactor);
+    const deadLetters = await readDeadLetters(source, options, this.transport.deadLetters, this.#redactor);
     // Checked only if there are none: dead letters may exist for a name that is no longer registered.
     if (deadLetters.length === 0 && typeof source === 'string') await this.#checkName(source);
     if (deadLetters.length === 0) this.#lifecycle.checkService('deadLetters');
@@ -101,22 +101,23 @@ export class HubReader {
     return this.#search.find(id, options);
   }
 
-  request(requestId: string): Promise<RequestDetails> {
+  getRequest(requestId: string): Promise<RequestDetails> {
     return this.#search.request(requestId);
   }
 
-  async recent(source: DeadLetterSource): Promise<RecentEventSummaries> {
+  async getRecent(source: DeadLetterSource): Promise<RecentEventSummaries> {
     const recent = await this.#search.recent(source);
     if (recent.newest.length === 0 && typeof source === 'string') await this.#checkName(source);
     return recent;
   }
 
-  erase(requestId: string): Promise<ErasedPayloads> {
-    return this.#search.erase(requestId);
+  async erase(request: { requestId: string }): Promise<ErasedPayloads> {
+    new OptionChecker(request, ['requestId'], 'erase');
+    return this.#search.erase(request.requestId);
   }
 
   async introspect(): Promise<HubIntrospection> {
-    return this.#introspector.read(this.#registry.describe(this.#transport.service), this.#lifecycle.startedAt);
+    return this.#introspector.read(this.#registry.describe(this.transport.service), this.#lifecycle.startedAt);
   }
 
   async health(): Promise<Health> {
@@ -137,16 +138,16 @@ export class HubReader {
   }
 
   async describe(type: string): Promise<EventDescription> {
-    const description = await this.#introspector.describe(this.#registry.describe(this.#transport.service), type);
+    const description = await this.#introspector.describe(this.#registry.describe(this.transport.service), type);
     if (description === undefined) await this.#checkEvent(type);
     return description ?? { type, kind: 'declared' };
   }
 
-  async range(from: number, to: number): Promise<RangeIntrospection> {
+  async getRange(from: number, to: number): Promise<RangeIntrospection> {
     const check = new OptionChecker({ from, to }, ['from', 'to'], 'getRange');
     check.that(Number.isFinite(from), 'from', 'epoch milliseconds', from);
     check.that(Number.isFinite(to) && to > from, 'to', 'epoch milliseconds later than from', to);
-    return this.#introspector.range(this.#registry.describe(this.#transport.service), from, to);
+    return this.#introspector.range(this.#registry.describe(this.transport.service), from, to);
   }
 
   async revision(type?: string): Promise<string> {
@@ -154,7 +155,7 @@ export class HubReader {
       throw new InvalidOptionError('type of revision', 'a string', type);
     // Without near names: the dashboard asks for any type that a request names.
     if (type !== undefined && !(await this.#isEvent(type))) throw new UnknownEventError(type, []);
-    const revision = await this.#transport.counts.revision(type);
+    const revision = await this.transport.counts.revision(type);
     // Registrations change only before start, the usage of agents at any time.
     const registered = this.#lifecycle.startedAt === null ? this.#registry.size : 'started';
     const agents = type === undefined ? this.#registry.agentsRevision() : 0;

@@ -3,7 +3,7 @@ import type { Redactor } from '../redaction.js';
 import { instruments, type OpenTelemetryApi, Operation, type OperationDetails, openTelemetry } from '../telemetry.js';
 import { listen, workflowOf } from '../transports/delivery.js';
 import type { CommitResult, Delivery, Envelope, Outcome, RunWait, TransportManager } from '../transports/transport.js';
-import type { HandlerHost } from './events/outcome-recorder.js';
+import type { HandlerHost } from './events/handler-call.js';
 
 /** Consumes a delivery inside a span. The span belongs to the trace in the envelope and ends with the outcome. */
 export function observeDelivery(

@@ -11,14 +11,18 @@ import {
   Draft,
   type EmitManyOptions,
   type EmitOptions,
+  type EventRef,
+  type WorkflowRef,
 } from './events/emit.js';
 import { defaultDedupeWindowMs, type KeySource, keyOf, type RegisteredEvent } from './events/event.js';
+import type { EventPublisher } from './events/handler-call.js';
 import { Snapshot, takeSnapshot } from './events/payload.js';
 import { type PayloadSchema, toStoredBody } from './events/payload-schema.js';
 import type { HubSettings } from './hub-options.js';
 import { observeSends } from './observability.js';
 import type { Registry } from './registry.js';
 import type { AnyWorkflow } from './runs/workflow.js';
+import type { RegisteredSchedule } from './schedules/schedule.js';
 
 /** Bounds of one round trip of `emitMany`. */
 const maxBatchEvents = 1_000;
@@ -35,47 +39,59 @@ interface DraftTarget {
 }
 
 /** Validates payloads and publishes events and workflow runs on a transport. */
-export class Publisher {
-  readonly #transport: TransportManager;
+export class Publisher implements EventPublisher {
+  readonly service: string;
+  readonly #registry: Registry;
   readonly #maxPayloadBytes: number;
   readonly #logger: Logger;
   readonly #publish: TransportManager['publish'];
   readonly #sendOptions: Pick<OperationDetails, 'errorInfo'>;
   readonly #reportedTypes = new Set<string>();
-  readonly #keySourceOf: (workflow: AnyWorkflow) => KeySource;
 
   constructor(
-    transport: TransportManager,
-    registry: Pick<Registry, 'keySourceOf'>,
+    transport: Pick<TransportManager, 'service' | 'publish'>,
+    registry: Registry,
     { maxPayloadBytes, logger, redactor }: Pick<HubSettings, 'maxPayloadBytes' | 'logger' | 'redactor'>,
   ) {
-    this.#transport = transport;
-    this.#keySourceOf = (workflow) => registry.keySourceOf(workflow);
+    this.service = transport.service;
+    this.#registry = registry;
     this.#publish = (envelopes) => transport.publish(envelopes);
     this.#sendOptions = { errorInfo: redactor.info };
     this.#maxPayloadBytes = maxPayloadBytes;
     this.#logger = logger;
   }
 
-  /**
-   * Checks a payload and returns its event without an id. Synchronous unless the schema is asynchronous.
-   *
-   * @param cause causing event; overrides `options.cause`
-   */
-  draft(event: RegisteredEvent, payload: unknown, options?: EmitOptions, cause?: Cause): Draft | Promise<Draft> {
+  draft(
+    target: EventRef<never, unknown> | string,
+    payload: unknown,
+    options?: EmitOptions,
+    cause?: Cause,
+  ): Draft | Promise<Draft> {
+    return this.#draftEvent(this.#registry.event(target), payload, options, cause);
+  }
+
+  draftRun(
+    target: WorkflowRef<never> | string,
+    input: unknown,
+    options?: EmitOptions,
+    cause?: Cause,
+  ): Draft | Promise<Draft> {
+    return this.#draftStart(this.#registry.workflow(target), input, options, cause);
+  }
+
+  #draftEvent(event: RegisteredEvent, payload: unknown, options?: EmitOptions, cause?: Cause): Draft | Promise<Draft> {
     const { type, schema, dedupeWindowMs } = event;
     return this.#draft({ type, name: type, schema, dedupeWindowMs, keySource: event }, payload, options, cause);
   }
 
-  /** Checks the input of a run and returns the run without an id. Synchronous unless the schema is asynchronous. */
-  draftRun(workflow: AnyWorkflow, input: unknown, options?: EmitOptions, cause?: Cause): Draft | Promise<Draft> {
+  #draftStart(workflow: AnyWorkflow, input: unknown, options?: EmitOptions, cause?: Cause): Draft | Promise<Draft> {
     const { name, input: schema } = workflow;
     const target = {
       type: workflowType(name),
       name,
       schema,
       dedupeWindowMs: defaultDedupeWindowMs,
-      keySource: this.#keySourceOf(workflow),
+      keySource: this.#registry.keySourceOf(workflow),
     };
     return this.#draft(target, input, options, cause);
   }
@@ -131,11 +147,12 @@ export class Publisher {
    * @param checkOpen throws if the hub no longer accepts events
    */
   async publishMany(
-    event: RegisteredEvent,
+    target: EventRef<never, unknown> | string,
     payloads: readonly unknown[],
     options: EmitManyOptions,
     checkOpen: () => void,
   ): Promise<readonly Receipt[]> {
+    const event = this.#registry.event(target);
     if (!Array.isArray(payloads)) throw new InvalidOptionError('payloads of emitMany', 'an array', payloads);
     checkEmitManyOptions(options);
     const { dedupeId: dedupeIdOf, ...shared } = options;
@@ -143,7 +160,7 @@ export class Publisher {
     const envelopes: Envelope[] = [];
     for (const [index, payload] of payloads.entries()) {
       const settings = dedupeIdOf === undefined ? shared : { ...shared, dedupeId: dedupeIdOf(payload, index) };
-      const draft = await this.draft(event, payload, settings);
+      const draft = await this.#draftEvent(event, payload, settings);
       const id = randomUUID();
       if (index > 0) draft.requestId = requestId;
       const envelope = draft.identify(id);
@@ -165,16 +182,59 @@ export class Publisher {
     return receipts;
   }
 
-  /** Creates the event, or the start of the run, of a due time of a schedule. Its id is the same in every process. */
-  async prepareScheduled(
-    schedule: string,
-    dueAt: number,
-    target: RegisteredEvent | AnyWorkflow,
-    payload: unknown,
-  ): Promise<Envelope> {
-    const id = deriveId(this.#transport.service, `schedule:${schedule}`, String(dueAt));
-    const draft = await ('type' in target ? this.draft(target, payload) : this.draftRun(target, payload));
+  /**
+   * Creates the event, or the start of the run, of a due time of a schedule. Its id is the same in every process.
+   * Rejects if the payload is invalid.
+   */
+  async prepareScheduled(schedule: RegisteredSchedule, dueAt: number): Promise<Envelope> {
+    const { name, payload } = schedule;
+    const target = this.#registry.targetOf(schedule);
+    const value: unknown = typeof payload === 'function' ? payload(new Date(dueAt)) : payload;
+    const id = deriveId(this.service, `schedule:${name}`, String(dueAt));
+    const draft = await ('type' in target ? this.#draftEvent(target, value) : this.#draftStart(target, value));
     return draft.identify(id);
+  }
+
+  prepareFollowUps(envelopes: readonly Envelope[]): readonly Envelope[] | Promise<readonly Envelope[]> {
+    if (envelopes.length === 0) return envelopes;
+    const prepared: Envelope[] = [];
+    const pending: Promise<void>[] = [];
+    for (const [index, envelope] of envelopes.entries()) {
+      const result = this.#prepareFollowUp(envelope);
+      prepared[index] = result instanceof Promise ? envelope : result;
+      if (result instanceof Promise) {
+        const insert = (ready: Envelope): void => {
+          prepared[index] = ready;
+        };
+        pending.push(result.then(insert));
+      }
+    }
+    return pending.length === 0 ? prepared : Promise.all(pending).then(() => prepared);
+  }
+
+  #prepareFollowUp(envelope: Envelope): Envelope | Promise<Envelope> {
+    const event = this.#registry.findEvent(envelope.type);
+    if (event === undefined || (event.schema === undefined && event.key === undefined)) return envelope;
+    const { type, body } = envelope;
+    const finish = (stored: string): Envelope => {
+      const key = keyOf(event, JSON.parse(stored));
+      return key === undefined ? { ...envelope, body: stored } : { ...envelope, body: stored, key };
+    };
+    const keep = (err: unknown): Envelope => {
+      if (InvalidKeyError.is(err)) {
+        const { id, requestId } = envelope;
+        this.#logger.warn({ err, eventId: id, eventType: type, requestId }, 'follow-up event has no valid key');
+      }
+      return envelope;
+    };
+    try {
+      if (event.schema === undefined) return finish(body);
+      const emitted = { type, payload: JSON.parse(body) as unknown, body };
+      const stored = toStoredBody(emitted, event.schema, this.#maxPayloadBytes);
+      return typeof stored === 'string' ? finish(stored) : stored.then(finish).catch(keep);
+    } catch (error) {
+      return keep(error);
+    }
   }
 
   /** Warns once per type: the events count as completed, and nobody would notice. */
@@ -205,62 +265,4 @@ function* cutBatches(envelopes: readonly Envelope[]): Iterable<readonly Envelope
     bytes += size;
   }
   if (batch.length > 0) yield batch;
-}
-
-/** The part of the hub that preparing follow-ups needs. */
-export interface FollowUpHost {
-  readonly logger: Logger;
-  readonly maxPayloadBytes: number;
-  /** Returns the registered event of a type. */
-  findEvent(type: string): RegisteredEvent | undefined;
-}
-
-/**
- * Passes follow-ups through the schemas of their types and adds their keys, as `emit` does. A payload that its schema
- * rejects stays as it is: its event fails when it is delivered, with a record of why. Synchronous unless a schema is
- * asynchronous.
- */
-export function prepareFollowUps(
-  envelopes: readonly Envelope[],
-  host: FollowUpHost,
-): readonly Envelope[] | Promise<readonly Envelope[]> {
-  if (envelopes.length === 0) return envelopes;
-  const prepared: Envelope[] = [];
-  const pending: Promise<void>[] = [];
-  for (const [index, envelope] of envelopes.entries()) {
-    const result = prepare(envelope, host);
-    prepared[index] = result instanceof Promise ? envelope : result;
-    if (result instanceof Promise) {
-      const insert = (ready: Envelope): void => {
-        prepared[index] = ready;
-      };
-      pending.push(result.then(insert));
-    }
-  }
-  return pending.length === 0 ? prepared : Promise.all(pending).then(() => prepared);
-}
-
-function prepare(envelope: Envelope, host: FollowUpHost): Envelope | Promise<Envelope> {
-  const event = host.findEvent(envelope.type);
-  if (event === undefined || (event.schema === undefined && event.key === undefined)) return envelope;
-  const { type, body } = envelope;
-  const finish = (stored: string): Envelope => {
-    const key = keyOf(event, JSON.parse(stored));
-    return key === undefined ? { ...envelope, body: stored } : { ...envelope, body: stored, key };
-  };
-  const keep = (err: unknown): Envelope => {
-    if (InvalidKeyError.is(err)) {
-      const { id, requestId } = envelope;
-      host.logger.warn({ err, eventId: id, eventType: type, requestId }, 'follow-up event has no valid key');
-    }
-    return envelope;
-  };
-  try {
-    if (event.schema === undefined) return finish(body);
-    const emitted = { type, payload: JSON.parse(body) as unknown, body };
-    const stored = toStoredBody(emitted, event.schema, host.maxPayloadBytes);
-    return typeof stored === 'string' ? finish(stored) : stored.then(finish).catch(keep);
-  } catch (error) {
-    return keep(error);
-  }
 }

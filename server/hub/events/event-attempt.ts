@@ -4,8 +4,8 @@ import { SchemaValidationError, StoredPayloadError } from '../errors.js';
 import type { HandlerFunction } from './context.js';
 import { Draft } from './emit.js';
 import type { RegisteredEvent } from './event.js';
-import { AttemptEmitter, type CallCallbacks, HandlerCall, HandlerContext } from './handler-call.js';
-import { type HandlerHost, OutcomeRecorder, preflightError } from './outcome-recorder.js';
+import { AttemptEmitter, type CallCallbacks, HandlerCall, HandlerContext, type HandlerHost } from './handler-call.js';
+import { OutcomeRecorder, preflightError } from './outcome-recorder.js';
 import { encodeResult } from './payload.js';
 import type { PayloadSchema } from './payload-schema.js';
 
@@ -28,7 +28,7 @@ export class Attempt implements CallCallbacks {
     this.#host = host;
     this.#recorder = new OutcomeRecorder('event', type, followUps, delivery, host);
     this.#call = new HandlerCall(type, timeoutMs, host.transport.clock, this);
-    this.#emitter = new AttemptEmitter(host, delivery.envelope, 'emit:');
+    this.#emitter = new AttemptEmitter(host.publisher, delivery.envelope, 'emit:');
   }
 
   run(): void {

@@ -1,8 +1,9 @@
 import { quote } from '../../errors.js';
+import type { Redactor } from '../../redaction.js';
 import type { Operation } from '../../telemetry.js';
 import type { Clock, Timer } from '../../transports/clock.js';
 import { deriveId } from '../../transports/delivery.js';
-import type { Envelope, Logger } from '../../transports/transport.js';
+import type { Envelope, Logger, TransportManager } from '../../transports/transport.js';
 import { AttemptEndedError, EmitLimitError, HandlerTimeoutError } from '../errors.js';
 import type { CtxStartWorkflow, HandlerCtx } from './context.js';
 import { attachPlace, type DurablePlace } from './durable-place.js';
@@ -126,12 +127,6 @@ export type ContextFields = Pick<
   'requestId' | 'eventType' | 'eventId' | 'payload' | 'attempt' | 'depth' | 'idempotencyKey'
 >;
 
-/** Part of the hub that a context needs. */
-export interface ContextHost {
-  readonly logger: Logger;
-  readonly reportedAgents: AgentReporter;
-}
-
 /**
  * Signal and logger of a context, created on first access: the abort controller is its most expensive part. A class,
  * because V8 creates the getters of an object literal in its old generation, and with them the run outlives its end.
@@ -181,7 +176,12 @@ export class HandlerContext extends LazyContext implements HandlerCtx {
   readonly startWorkflow: CtxStartWorkflow;
 
   /** @param place present if the agents that run with the context record their turns */
-  constructor(fields: ContextFields, emitter: AttemptEmitter, host: ContextHost, place?: DurablePlace) {
+  constructor(
+    fields: ContextFields,
+    emitter: AttemptEmitter,
+    host: Pick<HandlerHost, 'logger' | 'reportedAgents'>,
+    place?: DurablePlace,
+  ) {
     super(host.logger);
     this.requestId = fields.requestId;
     this.eventType = fields.eventType;
@@ -208,24 +208,50 @@ const maxEmits = 1_000;
 /** Maximum size of the payloads that one outcome or one step emits, in bytes of UTF-8. */
 const maxEmitBytes = 4 * 1_024 * 1_024;
 
-/** Validates payloads. Synchronous unless a schema is asynchronous. */
+/** Creates events and runs without ids. Synchronous unless a schema is asynchronous. */
 export interface DraftSource {
-  /** Connection of the service that emits. */
-  readonly transport: { readonly service: string };
-  /** @throws all that `emit` throws for its arguments */
-  draftEvent(
-    cause: Cause,
+  /** Service that emits. */
+  readonly service: string;
+  /**
+   * Checks a payload and returns its event.
+   *
+   * @param cause causing event; overrides `options.cause`
+   * @throws all that `emit` throws for its arguments
+   */
+  draft(
     event: EventRef<never, unknown> | string,
     payload: unknown,
     options?: EmitOptions,
+    cause?: Cause,
   ): Draft | Promise<Draft>;
-  /** @throws all that `startWorkflow` throws for its arguments */
+  /** Checks the input of a run and returns its start. @throws all that `startWorkflow` throws for its arguments */
   draftRun(
-    cause: Cause,
     workflow: WorkflowRef<never> | string,
     input: unknown,
     options?: EmitOptions,
+    cause?: Cause,
   ): Draft | Promise<Draft>;
+}
+
+/** Prepares the events that handlers and runs cause. */
+export interface EventPublisher extends DraftSource {
+  /**
+   * Passes follow-ups through the schemas of their types and adds their keys, as `emit` does. A payload that its schema
+   * rejects stays as it is: its event fails when it is delivered, with a record of why. Synchronous unless a schema is
+   * asynchronous.
+   */
+  prepareFollowUps(envelopes: readonly Envelope[]): readonly Envelope[] | Promise<readonly Envelope[]>;
+}
+
+/** The part of a hub that handling deliveries needs. */
+export interface HandlerHost {
+  readonly transport: Pick<TransportManager, 'service' | 'clock'>;
+  readonly logger: Logger;
+  readonly maxPayloadBytes: number;
+  readonly redactor: Redactor;
+  /** Receives the agents that handlers run themselves. */
+  readonly reportedAgents: AgentReporter;
+  readonly publisher: EventPublisher;
 }
 
 const none: readonly Envelope[] = [];
@@ -255,7 +281,7 @@ export class AttemptEmitter {
     options?: EmitOptions,
   ) => {
     this.#checkOpen('ctx.emit');
-    const draft = this.#source.draftEvent(this.#cause, event, payload, options);
+    const draft = this.#source.draft(event, payload, options, this.#cause);
     // Without the await of an asynchronous schema, an event counts even if the handler does not await its emit.
     return { id: this.#add('ctx.emit', draft instanceof Promise ? await draft : draft) };
   };
@@ -266,7 +292,7 @@ export class AttemptEmitter {
     options?: EmitOptions,
   ) => {
     this.#checkOpen('ctx.startWorkflow');
-    const draft = this.#source.draftRun(this.#cause, workflow, input, options);
+    const draft = this.#source.draftRun(workflow, input, options, this.#cause);
     return { runId: this.#add('ctx.startWorkflow', draft instanceof Promise ? await draft : draft) };
   };
 
@@ -290,7 +316,7 @@ export class AttemptEmitter {
     if (number >= maxEmits) throw new EmitLimitError(quote(draft.type), `${maxEmits} events`);
     if (bytes > maxEmitBytes) throw new EmitLimitError(quote(draft.type), `${maxEmitBytes} bytes of payloads`);
     this.#bytes = bytes;
-    const id = deriveId(this.#source.transport.service, this.#cause.id, `${this.#place}${number}`);
+    const id = deriveId(this.#source.service, this.#cause.id, `${this.#place}${number}`);
     this.#envelopes.push(draft.identify(id));
     return id;
   }

@@ -1,23 +1,9 @@
 import { type ErrorInfo, HubError } from '../../errors.js';
-import type { Redactor } from '../../redaction.js';
-import type { Delivery, Envelope, Logger, Outcome, TransportManager } from '../../transports/transport.js';
+import type { Delivery, Envelope, Outcome } from '../../transports/transport.js';
 import { DepthLimitError } from '../errors.js';
 import { createFollowUps, type FollowUpNames, type TerminalOutcome } from './follow-ups.js';
-import type { DraftSource } from './handler-call.js';
-import type { AgentReporter } from './reported-agents.js';
+import type { HandlerHost } from './handler-call.js';
 import { nextDelayMs, type ResolvedRetry } from './retry-policy.js';
-
-/** The part of the hub that handling a delivery needs. */
-export interface HandlerHost extends DraftSource {
-  readonly transport: TransportManager;
-  readonly logger: Logger;
-  readonly maxPayloadBytes: number;
-  readonly redactor: Redactor;
-  /** Receives the agents that handlers run themselves. */
-  readonly reportedAgents: AgentReporter;
-  /** Adds the keys of their types to follow-up events. */
-  prepareFollowUps(envelopes: readonly Envelope[]): readonly Envelope[] | Promise<readonly Envelope[]>;
-}
 
 /** Maximum depth of a causal chain of events. */
 export const maxDepth = 64;
@@ -141,7 +127,7 @@ export class OutcomeRecorder {
     const { service } = this.#host.transport;
     const ending = envelope.depth > maxDepth ? [] : createFollowUps(service, this.#followUps, envelope, end);
     const durationMs = this.#durationMs();
-    const prepared = this.#host.prepareFollowUps(ending);
+    const prepared = this.#host.publisher.prepareFollowUps(ending);
     if (prepared instanceof Promise) void this.#commitWhenReady(end, durationMs, thrown, emits, prepared);
     else this.#commitEnd(end, durationMs, thrown, emits, prepared);
   }

@@ -4,22 +4,22 @@ import type { Clock } from '../../transports/clock.js';
 import type { Envelope } from '../../transports/transport.js';
 import { HandlerTimeoutError, StepFailedError } from '../errors.js';
 import type { ApprovalWait, DurablePlace, DurableRun, DurableStep, TurnScope } from '../events/durable-place.js';
+import type { HandlerHost } from '../events/handler-call.js';
 import { AttemptEmitter, HandlerContext } from '../events/handler-call.js';
-import type { HandlerHost } from '../events/outcome-recorder.js';
 import { takeSnapshot } from '../events/payload.js';
 import { startStep } from '../observability.js';
-import type { AttemptedStep, StepHost, WaitForStep } from './requested-step.js';
+import type { AttemptedStep, SteppedRun, WaitForStep } from './requested-step.js';
 import { entryKey, entryOutput, noteId, pathSeparator, readEntry, slotOf, type TurnKind } from './run-entry.js';
 import { type ResolvedStepOptions, StepContext } from './step.js';
 
 /** Records the steps of agents: their ids come from the agent, and they may contain one another. */
 export class RunRecorder implements DurableRun {
-  readonly #host: StepHost;
+  readonly #host: SteppedRun;
   readonly #count: () => void;
   readonly #wait: WaitForStep;
 
   /** @param count counts a step, and throws if there are too many */
-  constructor(host: StepHost, count: () => void, wait: WaitForStep) {
+  constructor(host: SteppedRun, count: () => void, wait: WaitForStep) {
     this.#host = host;
     this.#count = count;
     this.#wait = wait;
@@ -114,7 +114,7 @@ export class RunRecorder implements DurableRun {
 
   async decision(id: string, { requested, payload, decided, key, timeoutMs: delayMs }: ApprovalWait): Promise<unknown> {
     const { host } = this.#host;
-    const type = host.eventType(decided);
+    const type = host.registry.event(decided).type;
     this.#count();
     const decision = this.#wait('approval', id, (entry) => ({
       key: entry,
@@ -187,7 +187,7 @@ function unreachable(): never {
 
 /** Part of a run that calls handlers. */
 export interface HandlerCaller {
-  readonly run: StepHost;
+  readonly run: SteppedRun;
   readonly place: DurablePlace;
 }
 
@@ -274,7 +274,7 @@ async function callInTime<TContext extends HandlerContext>(
   handler: (ctx: TContext) => unknown,
   owner: string,
   timeoutMs: number | undefined,
-  run: StepHost,
+  run: SteppedRun,
 ): Promise<unknown> {
   const timer = timeoutMs === undefined ? undefined : startTimer(ctx, owner, timeoutMs, run.host.transport.clock);
   run.onLeave((reason) => {
@@ -294,7 +294,7 @@ function startTimer(ctx: HandlerContext, owner: string, timeoutMs: number, clock
 
 /** The tools of an agent emit with contexts of their own, so that their events belong to the recorded call. */
 function closedEmitter(host: HandlerHost, cause: Envelope): AttemptEmitter {
-  const emitter = new AttemptEmitter(host, cause, '');
+  const emitter = new AttemptEmitter(host.publisher, cause, '');
   emitter.close();
   return emitter;
 }

@@ -2,7 +2,7 @@ import type { Delivery, RunWait, WaitResolution } from '../../transports/transpo
 import type { StepFailedError } from '../errors.js';
 import type { TurnScope } from '../events/durable-place.js';
 import type { EventRef, WorkflowRef } from '../events/emit.js';
-import type { HandlerHost } from '../events/outcome-recorder.js';
+import type { HandlerHost } from '../events/handler-call.js';
 import type { TurnFacts } from '../events/reported-agents.js';
 import type { TurnKind } from './run-entry.js';
 import type { Replay, StepRequest } from './run-replay.js';
@@ -65,7 +65,7 @@ export function isTurn(step: RequestedStep): step is TurnStep {
 }
 
 /** Run whose function asks for steps. */
-export interface StepHost {
+export interface SteppedRun {
   readonly workflow: RunDefinition;
   readonly delivery: Delivery;
   readonly host: RunHost;
@@ -90,8 +90,10 @@ export interface StepHost {
 
 /** The part of the hub that advancing a run needs. */
 export interface RunHost extends HandlerHost {
-  /** Returns the type of a registered event. @throws {UnknownEventError} */
-  eventType(event: EventRef<never, unknown> | string): string;
-  /** Returns a registered workflow. @throws {UnknownWorkflowError} */
-  findWorkflow(workflow: WorkflowRef<never> | string): AnyWorkflow;
+  readonly registry: {
+    /** Returns a registered event. @throws {UnknownEventError} */
+    event(event: EventRef<never, unknown> | string): { readonly type: string };
+    /** Returns a registered workflow. @throws {UnknownWorkflowError} */
+    workflow(workflow: WorkflowRef<never> | string): AnyWorkflow;
+  };
 }

@@ -2,7 +2,7 @@ import type { ErrorInfo } from '../../errors.js';
 import { StepFailedError, WorkflowVersionError } from '../errors.js';
 import { OutcomeRecorder } from '../events/outcome-recorder.js';
 import { encodeResult } from '../events/payload.js';
-import type { StepHost } from './requested-step.js';
+import type { SteppedRun } from './requested-step.js';
 import { entryKey } from './run-entry.js';
 import type { StepRequest } from './run-replay.js';
 
@@ -10,7 +10,7 @@ import type { StepRequest } from './run-replay.js';
 const releaseDelayMs = 1_000;
 
 /** Run that has an outcome. */
-export type ConcludedRun = Pick<StepHost, 'workflow' | 'delivery' | 'host' | 'replay'>;
+export type ConcludedRun = Pick<SteppedRun, 'workflow' | 'delivery' | 'host' | 'replay'>;
 
 /** Outcome of one delivery of a run. Each delivery calls one of the methods that record it, once. */
 export class RunOutcome {

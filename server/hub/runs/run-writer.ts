@@ -4,7 +4,7 @@ import {
   isAttempted,
   isTurn,
   type RequestedStep,
-  type StepHost,
+  type SteppedRun,
   type TurnStep,
   type WaitingStep,
 } from './requested-step.js';
@@ -88,12 +88,12 @@ export class EntryWriter {
 
 /** Stores the waits and patches of one delivery of a run, before any later step starts. */
 export class WaitWriter {
-  readonly #run: StepHost;
+  readonly #run: SteppedRun;
   readonly #callbacks: WriterCallbacks;
   readonly #patches: string[] = [];
   #isStoring = false;
 
-  constructor(run: StepHost, callbacks: WriterCallbacks) {
+  constructor(run: SteppedRun, callbacks: WriterCallbacks) {
     this.#run = run;
     this.#callbacks = callbacks;
   }
@@ -141,7 +141,7 @@ export function isReady(step: RequestedStep): step is AttemptedStep | TurnStep {
 }
 
 /** Takes the steps that are not ready from the front of those that wait for their start, and creates their waits. */
-async function createWaits(run: StepHost): Promise<RunWait[]> {
+async function createWaits(run: SteppedRun): Promise<RunWait[]> {
   const { replay } = run;
   const waits: RunWait[] = [];
   for (let step = replay.held; step !== undefined && !isReady(step); step = replay.held) {
@@ -156,7 +156,7 @@ async function createWaits(run: StepHost): Promise<RunWait[]> {
  * Resolves with the wait for a step that is not ready. A step that cannot create its wait has failed: this is recorded,
  * and there is no wait.
  */
-async function createWait(run: StepHost, step: AttemptedStep | WaitingStep): Promise<RunWait | undefined> {
+async function createWait(run: SteppedRun, step: AttemptedStep | WaitingStep): Promise<RunWait | undefined> {
   const { workflow, delivery, host } = run;
   const { now } = host.transport.clock;
   const generation = delivery.envelope.replays;

@@ -27,7 +27,7 @@ export class StepAttempt implements CallCallbacks, RunningAttempt {
     this.#step = step;
     this.#run = run;
     this.#attempt = attemptNumber(step, delivery.attempt);
-    this.#emitter = new AttemptEmitter(host, delivery.envelope, `${step.slot}:emit:`);
+    this.#emitter = new AttemptEmitter(host.publisher, delivery.envelope, `${step.slot}:emit:`);
     const operation = isObserved(step) ? startStep(workflow.name, step.id, this.#attempt) : undefined;
     this.#call = new HandlerCall(`${workflow.name}: ${step.id}`, step.options.timeoutMs, clock, this, operation);
     this.#startedAt = step.contained?.startedAt ?? clock.now();
@@ -178,7 +178,7 @@ export class TurnAttempt implements RunningAttempt {
   get emitter(): AttemptEmitter {
     if (this.#emitter === undefined) {
       const { delivery, host } = this.#run;
-      this.#emitter = new AttemptEmitter(host, delivery.envelope, `${this.#step.slot}:emit:`);
+      this.#emitter = new AttemptEmitter(host.publisher, delivery.envelope, `${this.#step.slot}:emit:`);
       if (this.#isOver) this.#emitter.close();
     }
     return this.#emitter;

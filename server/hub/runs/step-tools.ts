@@ -7,12 +7,12 @@ import type { HandlerFunction } from '../events/context.js';
 import { attachPlace, type DurablePlace } from '../events/durable-place.js';
 import type { EmitOptions, EventRef, WorkflowRef } from '../events/emit.js';
 import { createFollowUps } from '../events/follow-ups.js';
-import { LazyContext } from '../events/handler-call.js';
-import { type HandlerHost, maxDepth } from '../events/outcome-recorder.js';
+import { type HandlerHost, LazyContext } from '../events/handler-call.js';
+import { maxDepth } from '../events/outcome-recorder.js';
 import type { Recorded } from '../events/payload.js';
 import { attachReporter } from '../events/reported-agents.js';
 import { callHandler, RunRecorder, runContaining } from './agent-steps.js';
-import type { AttemptedStep, StepHost, WaitingStep } from './requested-step.js';
+import type { AttemptedStep, SteppedRun, WaitingStep } from './requested-step.js';
 import { entryOutput, pathSeparator, readEntry, type StepEntry, slotOf } from './run-entry.js';
 import {
   type MapOptions,
@@ -34,14 +34,14 @@ const maxSteps = 10_000;
 export class StepTools implements RunScope {
   /** Records the steps of agents. */
   readonly recorder: RunRecorder;
-  readonly #run: StepHost;
+  readonly #run: SteppedRun;
   #abortReason: Error | undefined;
   #ctx: WorkflowContext | undefined;
   #steps = 0;
   #elements = 0;
   #refusal: unknown;
 
-  constructor(run: StepHost) {
+  constructor(run: SteppedRun) {
     this.#run = run;
     this.recorder = new RunRecorder(
       run,
@@ -163,7 +163,7 @@ export class StepTools implements RunScope {
           const check = new OptionChecker(options, ['key', 'timeoutMs'], 'step.waitForEvent');
           check.name('key', options.key);
           check.durationMs('timeoutMs', options.timeoutMs);
-          const type = host.eventType(event);
+          const type = host.registry.event(event).type;
           const { key: eventKey, timeoutMs: delayMs } = options;
           const resolution = await this.#waitFor('event', name, (key) => ({
             key,
@@ -176,7 +176,7 @@ export class StepTools implements RunScope {
       ),
       invoke: observed(async <T>(name: string, workflow: WorkflowRef<never> | string, input: unknown): Promise<T> => {
         checkName(name, 'name of step.invoke');
-        const child = host.findWorkflow(workflow);
+        const child = host.registry.workflow(workflow);
         const resolution = await this.#waitFor('invoke', name, (key) =>
           createChildWait(key, child, input, this.#run.delivery.envelope, host),
         );
@@ -356,7 +356,7 @@ async function createChildWait(
   host: HandlerHost,
 ): Promise<RunWait> {
   if (parent.depth >= maxDepth) throw new DepthLimitError(child.name, parent.depth + 1, maxDepth);
-  const draft = await host.draftRun(parent, child.name, input);
+  const draft = await host.publisher.draftRun(child.name, input, undefined, parent);
   const id = deriveId(host.transport.service, parent.id, key);
   const run = { ...draft, body: draft.body, id, parent: { type: parent.type, id: parent.id, wait: key } };
   const error = host.redactor.info(new WorkflowCancelledError(child.name, id, 'its parent run was cancelled'));

@@ -3,7 +3,7 @@ import type { Logger } from '../../transports/transport.js';
 import type { HandlerCtx, HandlerFunction } from '../events/context.js';
 import type { DurablePlace } from '../events/durable-place.js';
 import type { EmitOptions, EventRef, WorkflowRef } from '../events/emit.js';
-import { type AttemptEmitter, type ContextFields, type ContextHost, HandlerContext } from '../events/handler-call.js';
+import { type AttemptEmitter, type ContextFields, HandlerContext, type HandlerHost } from '../events/handler-call.js';
 import type { Recorded } from '../events/payload.js';
 import { type ResolvedRetry, type RetryConfig, resolveRetry } from '../events/retry-policy.js';
 
@@ -238,7 +238,7 @@ export class StepContext extends HandlerContext implements StepCtx, StepRunCtx {
   constructor(
     fields: ContextFields,
     emitter: AttemptEmitter,
-    host: ContextHost,
+    host: Pick<HandlerHost, 'logger' | 'reportedAgents'>,
     identity: StepIdentity,
     place?: DurablePlace,
   ) {

@@ -1,9 +1,9 @@
 import { checkName } from '../../options.js';
+import type { Redactor } from '../../redaction.js';
 import { workflowType } from '../../transports/delivery.js';
-import type { RunRecord } from '../../transports/transport.js';
+import type { RunRecord, TransportManager } from '../../transports/transport.js';
 import { RunErasedError, UnknownRunError, WorkflowCancelledError, WorkflowFailedError } from '../errors.js';
 import { createFollowUps } from '../events/follow-ups.js';
-import type { HandlerHost } from '../events/outcome-recorder.js';
 import { countOutcome } from '../observability.js';
 import { introspectRun, type RunIntrospection } from './run-introspection.js';
 import type { AnyWorkflow } from './workflow.js';
@@ -33,12 +33,19 @@ export interface WorkflowHandle<TResult = unknown> {
   cancel(reason?: string): Promise<boolean>;
 }
 
-/** Creates the handle of a run. @param stopped aborts when the hub stops */
+/** Parts of a hub that a handle uses. */
+export interface HandleParts {
+  readonly transport: Pick<TransportManager, 'service' | 'runs'>;
+  readonly redactor: Redactor;
+  /** Aborts when the hub stops. */
+  readonly stopped: AbortSignal;
+}
+
+/** Creates the handle of a run. */
 export function createWorkflowHandle<TResult>(
   workflow: AnyWorkflow,
   runId: string,
-  { transport, redactor }: Pick<HandlerHost, 'transport' | 'redactor'>,
-  stopped: AbortSignal,
+  { transport, redactor, stopped }: HandleParts,
 ): WorkflowHandle<TResult> {
   const type = workflowType(workflow.name);
 

@@ -10,7 +10,7 @@ import {
   isTurn,
   type RequestedStep,
   type RunHost,
-  type StepHost,
+  type SteppedRun,
   type TurnStep,
 } from './requested-step.js';
 import type { StepEntry } from './run-entry.js';
@@ -32,7 +32,7 @@ export function runWorkflow(workflow: RunDefinition, delivery: Delivery, host: R
  * that are not, and suspends the run when only waits are left. The promise of a suspended function never settles:
  * nothing refers to it, and the function is called again by the delivery that resumes the run.
  */
-class WorkflowRun implements AttemptRun, StepHost, WriterCallbacks {
+class WorkflowRun implements AttemptRun, SteppedRun, WriterCallbacks {
   readonly workflow: RunDefinition;
   readonly delivery: Delivery;
   readonly host: RunHost;

@@ -11,12 +11,14 @@ import type {
 import { observeSends } from '../observability.js';
 import { catchUpPosition, type RegisteredSchedule } from './schedule.js';
 
-/** The part of the hub that a scheduler needs. */
-export interface ScheduleHost {
-  readonly transport: TransportManager;
+/** Parts of a hub that its schedules use. */
+export interface SchedulerParts {
+  readonly transport: Pick<TransportManager, 'service' | 'clock' | 'schedules'>;
   readonly logger: Logger;
-  /** Creates the event of a due time. Rejects if the payload is invalid. */
-  prepareScheduled(schedule: RegisteredSchedule, dueAt: number): Promise<Envelope>;
+  readonly publisher: {
+    /** Creates the event of a due time. Rejects if the payload is invalid. */
+    prepareScheduled(schedule: RegisteredSchedule, dueAt: number): Promise<Envelope>;
+  };
 }
 
 /** Milliseconds after which a due time that no process claimed counts as missed. */
@@ -39,7 +41,7 @@ interface Slot {
 
 /** Claims the due times of a hub's schedules. All processes of a service do; the transport grants each due time once. */
 export class Scheduler {
-  readonly #host: ScheduleHost;
+  readonly #parts: SchedulerParts;
   readonly #schedules: readonly RegisteredSchedule[];
   #slots: readonly Slot[] = [];
   #timer: Timer | undefined;
@@ -47,22 +49,22 @@ export class Scheduler {
   /** Milliseconds by which the clock of this process is ahead of the transport's, as far as claims have shown. */
   #aheadMs = 0;
 
-  constructor(schedules: readonly RegisteredSchedule[], host: ScheduleHost) {
+  constructor(schedules: readonly RegisteredSchedule[], parts: SchedulerParts) {
     this.#schedules = schedules;
-    this.#host = host;
+    this.#parts = parts;
   }
 
   /** Checks the payloads that are no functions. @throws the errors of `emit` */
   async check(): Promise<void> {
-    const now = this.#host.transport.clock.now();
+    const now = this.#parts.transport.clock.now();
     for (const schedule of this.#schedules) {
-      if (typeof schedule.payload !== 'function') await this.#host.prepareScheduled(schedule, now);
+      if (typeof schedule.payload !== 'function') await this.#parts.publisher.prepareScheduled(schedule, now);
     }
   }
 
   /** Adds this process to its schedules, decides on missed due times, and begins to claim. */
   async open(): Promise<void> {
-    const { transport } = this.#host;
+    const { transport } = this.#parts;
     if (this.#schedules.length === 0) return;
     for (;;) {
       const records = (await transport.schedules.list()).filter(({ service }) => service === transport.service);
@@ -89,7 +91,7 @@ export class Scheduler {
   }
 
   #look(): void {
-    const now = this.#host.transport.clock.now();
+    const now = this.#parts.transport.clock.now();
     for (const slot of this.#slots) if (!slot.isBusy && slot.lookAt <= now) void this.#serve(slot);
     this.#arm();
   }
@@ -100,12 +102,12 @@ export class Scheduler {
     const times = this.#slots.filter(({ isBusy }) => !isBusy).map(({ lookAt }) => lookAt);
     const next = Math.min(...times);
     if (next === Number.POSITIVE_INFINITY) return;
-    const { clock } = this.#host.transport;
+    const { clock } = this.#parts.transport;
     this.#timer = clock.after(Math.min(next - clock.now(), maxTimerMs), () => this.#look());
   }
 
   async #serve(slot: Slot): Promise<void> {
-    const { clock } = this.#host.transport;
+    const { clock } = this.#parts.transport;
     slot.isBusy = true;
     try {
       slot.lookAt = await this.#claimDue(slot);
@@ -114,7 +116,7 @@ export class Scheduler {
       slot.lookAt = clock.now() + Math.min(maxRetryMs, firstRetryMs * 2 ** slot.failures);
       slot.failures += 1;
       if (!this.#isStopped) {
-        this.#host.logger.warn({ err, schedule: slot.schedule.name }, 'due time could not be claimed, will retry');
+        this.#parts.logger.warn({ err, schedule: slot.schedule.name }, 'due time could not be claimed, will retry');
       }
     }
     slot.isBusy = false;
@@ -123,7 +125,7 @@ export class Scheduler {
 
   /** Claims all due times that have come. Returns the time of the next look. */
   async #claimDue(slot: Slot): Promise<number> {
-    const { clock } = this.#host.transport;
+    const { clock } = this.#parts.transport;
     const { schedule } = slot;
     // A due time that has yet to come by the clock of the transport is not missed.
     slot.position = catchUpPosition(schedule, slot.position, clock.now() - this.#aheadMs, graceMs);
@@ -149,15 +151,15 @@ export class Scheduler {
     const { name, definition, times } = schedule;
     const events = await this.#events(schedule, dueAt);
     const claim = (sent: readonly Envelope[]): Promise<ClaimResult> =>
-      this.#host.transport.schedules.claim({ name, definition, times, dueAt, events: sent });
+      this.#parts.transport.schedules.claim({ name, definition, times, dueAt, events: sent });
     return observeSends(events, claim, { areSent: ({ status }) => status === 'claimed' });
   }
 
   async #events(schedule: RegisteredSchedule, dueAt: number): Promise<readonly Envelope[]> {
     try {
-      return [await this.#host.prepareScheduled(schedule, dueAt)];
+      return [await this.#parts.publisher.prepareScheduled(schedule, dueAt)];
     } catch (err) {
-      this.#host.logger.error(
+      this.#parts.logger.error(
         { err, schedule: schedule.name, dueAt },
         `payload of schedule ${quote(schedule.name)} is not valid, so this due time emits nothing`,
       );
