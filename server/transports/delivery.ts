@@ -38,6 +38,12 @@ export interface Envelope extends EnvelopePayload {
   readonly parent?: { readonly type: string; readonly id: string; readonly wait: string } | undefined;
 }
 
+/**
+ * Data of an envelope with every optional field given, as `undefined` if it is absent: code that lists the fields and
+ * omits one does not compile.
+ */
+export type CompleteEnvelope = Omit<{ readonly [K in keyof Envelope]-?: Envelope[K] }, 'size' | 'pack'>;
+
 /** Returns the size of an envelope's payload as JSON, in bytes of UTF-8. */
 export function sizeOf(envelope: Envelope): number {
   return envelope.size?.() ?? Buffer.byteLength(envelope.body);

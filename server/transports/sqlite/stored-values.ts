@@ -1,4 +1,5 @@
 import type { EndedEvent, EndedRun, LostEvent } from '../broker/entry.js';
+import type { CompleteEnvelope } from '../delivery.js';
 import type { AttemptRecord } from '../event-record.js';
 import { DurationSketch } from '../statistics/durations.js';
 import { OpenPeriod } from '../statistics/period-history.js';
@@ -47,7 +48,7 @@ export function envelopeOf(row: Row, type: string): Envelope {
 }
 
 // A class for the reason that `StoredEntry` is one.
-class StoredEnvelope implements Envelope {
+class StoredEnvelope implements CompleteEnvelope {
   readonly id: string;
   readonly type: string;
   readonly body: string;

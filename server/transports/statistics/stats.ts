@@ -199,8 +199,8 @@ export interface EventMetrics extends Counts {
 }
 
 /** Counts of one type in one service. */
-export type ServiceTypeCounts = Pick<Counts, Exclude<CounterOf<'stored' | 'live'>, 'pending'>> & {
-  readonly [N in CounterOf<'optional' | 'latest' | 'oldest'>]?: number | undefined;
+export type ServiceTypeCounts = {
+  readonly [N in keyof Omit<Counts, 'pending'>]: undefined extends Counts[N] ? Counts[N] | undefined : Counts[N];
 };
 
 /** Sums the counts of several services. Each by its name: a loop over the list takes ten times as long. */

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { CompleteEnvelope } from '../../delivery.js';
 import type { Envelope } from '../../transport.js';
 import type { ContractStage } from '../contract-stage.js';
 import { envelope } from '../envelope.js';
@@ -24,6 +25,28 @@ export function describeEvents({ advance, consume, counts, next, now }: Contract
         pending: 0,
         active: 0,
       });
+    });
+
+    it('keeps every field over a restart, as a pending event and as a dead letter', async () => {
+      // With all optional fields. The deduplication ends with acceptance, and replays are counted by the transport.
+      const full: Omit<CompleteEnvelope, 'dedupe' | 'replays'> = {
+        ...{ id: 'full-1', type: 'a', body: '{"text":"日本"}', requestId: 'r-1', depth: 3, delayMs: 1, priority: 7 },
+        trace: { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' },
+        key: 'customer 1',
+        causeId: 'cause-1',
+        parent: { type: 'parent', id: 'parent-1', wait: 'wait-1' },
+      };
+      const before = await consume(['a']);
+      await before.transport.publish([{ ...full, replays: 0, dedupe: undefined }]);
+      expect((await next(before)).envelope).toMatchObject(full);
+      await before.transport.close({ drainMs: 0 });
+      const after = await consume(['a']);
+      const delivery = await next(after);
+      expect(delivery.envelope).toMatchObject(full);
+      await delivery.commit(failed('no'));
+      await after.transport.close({ drainMs: 0 });
+      const last = await consume(['a']);
+      expect(await last.transport.deadLetters.list('a', 1)).toMatchObject([{ envelope: full }]);
     });
 
     it('carries its trace context through delay and retry, and to triggered runs', async () => {

@@ -1,4 +1,5 @@
 import type { ErrorInfo } from '../../../errors.js';
+import type { CompleteEnvelope } from '../../delivery.js';
 import type { AttemptRecord } from '../../event-record.js';
 import { durationBucket } from '../../statistics/durations.js';
 import type { Envelope, Outcome } from '../../transport.js';
@@ -11,13 +12,19 @@ import { UnexpectedDataError } from '../redis-errors.js';
 // BullMQ starts the lowest number first, from 1. Hubline starts the highest first, from 100 to -100.
 const lowestPriority = 101;
 
+/** Fields that are arguments or parts of the JSON's start. All others are links, which the JSON has only if they are given. */
+type WrittenFields =
+  | keyof Pick<Envelope, 'id' | 'type' | 'requestId' | 'delayMs' | 'priority' | 'trace' | 'body'>
+  | keyof Pick<Envelope, 'depth' | 'replays' | 'dedupe'>;
+
 /**
  * Returns an envelope as the arguments that `takeEnvelope` reads. Its JSON has no end: the scripts append the links to
  * other events, depth and replays.
  */
 export function envelopeArguments(envelope: Envelope, sender: string): ScriptArgument[] {
   const { id, type, body, requestId, depth, delayMs, priority, trace, key, causeId, parent } = envelope;
-  const links = JSON.stringify({ key, causeId, parent });
+  const linked: Omit<CompleteEnvelope, WrittenFields> = { key, causeId, parent };
+  const links = JSON.stringify(linked);
   return [
     jobIdOf(id),
     encodeName(type),
@@ -62,19 +69,24 @@ export function decodeEnvelope(jobId: string, type: string, data: unknown): Enve
   ) {
     throw new UnexpectedDataError(`job ${JSON.stringify(jobId)} carries no event`);
   }
-  const trace = readTrace(fields.trace);
-  return {
-    ...{ id: eventIdOf(jobId), type, body, requestId, depth, delayMs, priority, replays, dedupe: undefined, trace },
-    ...(typeof fields.key === 'string' && { key: fields.key }),
-    ...(typeof fields.causeId === 'string' && { causeId: fields.causeId }),
-    ...readParent(fields.parent),
+  const envelope: CompleteEnvelope = {
+    ...{ id: eventIdOf(jobId), type, body, requestId, depth, delayMs, priority, replays, dedupe: undefined },
+    trace: readTrace(fields.trace),
+    key: readText(fields.key),
+    causeId: readText(fields.causeId),
+    parent: readParent(fields.parent),
   };
+  return envelope;
 }
 
-function readParent(parent: unknown): Pick<Envelope, 'parent'> {
+function readText(text: unknown): string | undefined {
+  return typeof text === 'string' ? text : undefined;
+}
+
+function readParent(parent: unknown): Envelope['parent'] {
   const { type, id, wait } = Object(parent) as Record<string, unknown>;
-  if (typeof type !== 'string' || typeof id !== 'string' || typeof wait !== 'string') return {};
-  return { parent: { type, id, wait } };
+  if (typeof type !== 'string' || typeof id !== 'string' || typeof wait !== 'string') return undefined;
+  return { type, id, wait };
 }
 
 /** Envelope of a job, and the error if the job's data was changed in Redis and carries no event. */

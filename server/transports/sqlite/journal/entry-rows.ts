@@ -2,7 +2,7 @@ import type { RememberedId } from '../../broker/dedupe-window.js';
 import type { Entry, EntryRecord } from '../../broker/entry.js';
 import type { StoredQueue } from '../../broker/journal.js';
 import type { Clock } from '../../clock.js';
-import type { Envelope } from '../../transport.js';
+import type { CompleteEnvelope, Envelope } from '../../delivery.js';
 import type { Database, Row, Statement } from '../database/driver.js';
 import { envelopeOf, numberOf, optionalNumber, startsOf } from '../stored-values.js';
 
@@ -87,7 +87,18 @@ function stateOf(entry: Entry, queue: StoredQueue): number {
 
 /** Returns the part of an envelope without columns of its own. */
 function envelopeText({ requestId, depth, delayMs, replays, dedupe, trace, key, causeId, parent }: Envelope): string {
-  return JSON.stringify({ requestId, depth, delayMs, replays, dedupe, trace, key, causeId, parent });
+  const stored: Omit<CompleteEnvelope, 'id' | 'type' | 'body' | 'priority'> = {
+    requestId,
+    depth,
+    delayMs,
+    replays,
+    dedupe,
+    trace,
+    key,
+    causeId,
+    parent,
+  };
+  return JSON.stringify(stored);
 }
 
 function textOf(end: object | undefined, { endOrder }: EntryRecord): string | null {
