@@ -148,8 +148,8 @@ export interface AgentConfig<TData = unknown> {
   /**
    * Maximum number of tokens per run, delegates and retries included. Each call's `maxTokens` is limited to the
    * remaining budget, so a run exceeds its budget by at most the prompt of one call. Calls that share a budget run one
-   * after another. If the vendor rejects such a `maxTokens` as too high, the call is repeated without it and the
-   * model's own limit applies. @default no limit
+   * after another. If the vendor rejects such a `maxTokens` as too high, the call is repeated with the limit that the
+   * vendor names, else without one: the model cannot write that much. @default no limit
    */
   tokenBudget?: number;
   /**

@@ -5,8 +5,10 @@ import { createWorkflow } from '../../hub/runs/workflow.js';
 import { type ScriptEntry, scriptedProvider } from '../../testing/scripted-provider.js';
 import { type AgentConfig, createAgent } from '../create-agent.js';
 import { NoApproverError } from '../errors.js';
+import { ProviderError } from '../model/provider-error.js';
 import { createPipeline } from '../multi-agent/create-pipeline.js';
 import { createAgentRegistry } from '../multi-agent/delegation.js';
+import { fallbackProvider } from '../providers/fallback-provider.js';
 import { createTool, type Tool } from '../tools/tool.js';
 import type { ApprovalDecided, ApprovalRequest } from './approval.js';
 
@@ -47,6 +49,25 @@ const lastContents = (provider: { calls: readonly { messages: readonly { content
     .map(({ content }) => content);
 
 describe('an event whose agent needs approval', () => {
+  test('goes on after the decision with the provider that answered', async () => {
+    const { hub, clock } = testHub();
+    const { requests, approvals, decide } = approvalsOn(hub);
+    const exhausted = new ProviderError('no quota', { provider: 'p', statusCode: 429, retryable: false });
+    const first = scriptedProvider([exhausted]);
+    const second = scriptedProvider([{ toolCalls: [call('refund')] }, 'done']);
+    const provider = fallbackProvider([{ provider: first }, { provider: second }]);
+    const { agent } = agentOf([], { provider, tools: [refundTool([])] });
+    const asked = hub.event({ type: 'asked', handler: agent.asHandler({ approvals }) });
+    await hub.start();
+    await hub.emit(asked, 'refund it');
+    await clock.settle();
+    await decide(requests[0], true);
+    await clock.settle();
+    expect(await hub.metrics('asked')).toMatchObject({ completed: 1 });
+    first.assertDone();
+    second.assertDone();
+  });
+
   test('is suspended until a decision comes, days later, and executes the call once', async () => {
     const { hub, clock } = testHub();
     const { requests, approvals, decide } = approvalsOn(hub);

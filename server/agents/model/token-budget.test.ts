@@ -51,8 +51,32 @@ describe('tokenBudget', () => {
       };
       const agent = createAgent({ ...base, provider: { chat }, tokenBudget: left, maxIterations: 100 });
       expect(await agent.run('x')).toMatchObject({ status: 'token_budget_exceeded' });
-      expect(rejections).toBe(3);
+      expect(rejections).toBeLessThanOrEqual(11);
       expect(overspent).toBeLessThanOrEqual(10);
+    });
+
+    test('applies to each call, also between what was rejected and what the model writes', async () => {
+      const spent: number[] = [];
+      const chat = async (_: unknown, { maxTokens }: ModelOptions): Promise<ModelResponse> => {
+        if (maxTokens !== undefined && maxTokens > 8_192) throw tooMuch;
+        const usage = usageOf(10, Math.min(maxTokens ?? 8_192, spent.length === 0 ? 3_000 : 8_192));
+        spent.push(usage.totalTokens);
+        const toolCalls = [{ id: '', name: 'noop', arguments: `{"n":${spent.length}}` }];
+        return { content: '', toolCalls, usage, finishReason: 'tool_calls' };
+      };
+      const agent = createAgent({ ...base, provider: { chat }, tokenBudget: 9_000 });
+      expect(await agent.run('x')).toMatchObject({ status: 'token_budget_exceeded' });
+      expect(spent.reduce((sum, tokens) => sum + tokens, 0)).toBeLessThanOrEqual(9_010);
+    });
+
+    test('uses the limit that the vendor names', async () => {
+      const named = 'max_tokens: 100000 > 8,192, which is the maximum';
+      const details = { provider: 'p', statusCode: 400, retryable: false, vendorMessage: named };
+      const refusal = new ProviderError('invalid_request_error', details);
+      const provider = scriptedProvider([refusal, { toolCalls: [{ name: 'noop' }] }, 'ok']);
+      await createAgent({ ...base, provider, tokenBudget: 100_000 }).run('x');
+      expect(provider.calls.map(({ options }) => options.maxTokens)).toEqual([100_000, 8_192, 8_192]);
+      provider.assertDone();
     });
 
     test('repeats the call once without maxTokens, and only if that call succeeds avoids it later', async () => {

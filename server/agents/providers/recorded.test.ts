@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import { createAgent } from '../create-agent.js';
 import type { ModelOptions, ModelProvider, ModelStreamChunk } from '../model/model-provider.js';
 import { AnthropicProvider, GeminiProvider, OpenAIProvider } from './vendor-providers.js';
@@ -65,6 +65,32 @@ describe('OpenAI format', () => {
     await provider.chat(ask, { model: 'o4-mini', maxTokens: 50 });
     expect(requests[0]?.body).toMatchObject({ max_completion_tokens: 50 });
     expect(requests[0]?.body).not.toHaveProperty('max_tokens');
+  });
+
+  test('of another server that refuses max_tokens: a budget holds under the other name', async () => {
+    const names = (body: unknown) => Object.keys(body as object).filter((name) => name.startsWith('max_'));
+    let written = 0;
+    const server = await serve((response, { body }) => {
+      const isRefused = names(body).includes('max_tokens');
+      const { max_completion_tokens: limit = 5_000 } = body as { max_completion_tokens?: number };
+      const tokens = Math.min(limit, 5_000);
+      if (!isRefused) written += tokens + 5;
+      const usage = { prompt_tokens: 5, completion_tokens: tokens, total_tokens: tokens + 5 };
+      const call = { id: `c${written}`, type: 'function', function: { name: 'x', arguments: `{"n":${written}}` } };
+      response.writeHead(isRefused ? 400 : 200, { 'content-type': 'application/json' });
+      const message = "Unsupported parameter: 'max_tokens' is not supported with this model.";
+      const refusal = { error: { message, code: 'unsupported_parameter' } };
+      response.end(JSON.stringify(isRefused ? refusal : { ...answer({ content: '', tool_calls: [call] }), usage }));
+    });
+    onTestFinished(() => server.close());
+    const provider = new OpenAIProvider({ apiKey, baseUrl: `${server.url}/v1` });
+    for (const budget of [{ tokenBudget: 9_000 }, { costBudget: 9, prices: { m: { input: 1_000, output: 1_000 } } }]) {
+      written = 0;
+      const agent = createAgent({ name: 'a', systemPrompt: '', provider, model: { model: 'm' }, ...budget });
+      expect(await agent.run('x')).toMatchObject({ status: 'token_budget_exceeded' });
+      expect(written).toBeLessThanOrEqual(9_010);
+    }
+    expect(server.requests.filter(({ body }) => names(body).includes('max_tokens'))).toHaveLength(1);
   });
 
   test('an exhausted quota is not retryable, although its status is 429', async () => {

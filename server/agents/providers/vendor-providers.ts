@@ -19,11 +19,14 @@ interface Vendor {
   readonly name: string;
   readonly baseUrl: string;
   readonly load: LoadModel;
+  /** Returns the `fetch` of one provider. */
+  readonly wrapFetch?: (send: typeof fetch) => typeof fetch;
 }
 
 const openAI: Vendor = {
   name: 'openai',
   baseUrl: 'https://api.openai.com/v1',
+  wrapFetch: limitNamingFetch,
   load: async (modelId, settings) => {
     const { createOpenAI } = await import('@ai-sdk/openai');
     return createOpenAI(settings).chat(modelId);
@@ -71,12 +74,12 @@ class VendorProvider implements ModelProvider {
    */
   constructor(vendor: Vendor, options: VendorProviderOptions, names: readonly string[] = vendorOptionNames) {
     new OptionChecker(options, names, new.target.name);
-    const { name, load } = vendor;
+    const { name, load, wrapFetch = (send) => send } = vendor;
     const { apiKey, baseUrl = vendor.baseUrl } = options;
     const settings = {
       apiKey: checkApiKey(apiKey, new.target.name),
       baseURL: checkBaseUrl(baseUrl, new.target.name),
-      fetch: sameOriginFetch(name),
+      fetch: wrapFetch(sameOriginFetch(name)),
     };
     this.name = name;
     this.#provider = languageModelProvider(name, (modelId) => load(modelId, settings), [apiKey]);
@@ -150,6 +153,35 @@ const refusalExtractor = {
     };
   },
 };
+
+/**
+ * Creates a `fetch` that passes the limit of a model's answers as `max_completion_tokens`, as
+ * soon as the server rejected a request with `max_tokens` and accepted that one.
+ */
+function limitNamingFetch(send: typeof fetch): typeof fetch {
+  const models = new Set<unknown>();
+  return async (input, init) => {
+    const renamed = renameLimit(init?.body);
+    if (renamed === undefined) return send(input, init);
+    const { model, body } = renamed;
+    if (models.has(model)) return send(input, { ...init, body });
+    const response = await send(input, init);
+    const isRejected = response.status === 400 || response.status === 422;
+    if (!isRejected || !/max_(completion_)?tokens/.test(await response.clone().text())) return response;
+    const other = await send(input, { ...init, body });
+    if (!other.ok) return response;
+    models.add(model);
+    return other;
+  };
+}
+
+/** Returns the body of a request with `max_completion_tokens` in place of `max_tokens`, if it has that. */
+function renameLimit(body: unknown): { readonly model: unknown; readonly body: string } | undefined {
+  if (typeof body !== 'string' || !body.includes('"max_tokens"')) return undefined;
+  const { max_tokens: limit, ...others } = recordOf(JSON.parse(body));
+  if (limit === undefined) return undefined;
+  return { model: others['model'], body: JSON.stringify({ ...others, max_completion_tokens: limit }) };
+}
 
 function refusalOf(body: unknown, part: 'message' | 'delta'): boolean {
   const { choices } = recordOf(body);

@@ -163,7 +163,7 @@ export const vendors: readonly Vendor[] = [
     pastTools: () => ({}),
     maxTokensOf: (body) =>
       (body as { generationConfig: { maxOutputTokens?: unknown } }).generationConfig.maxOutputTokens,
-    maxTokensSent: openAi.maxTokensSent,
+    maxTokensSent: (limit) => [2 * limit, limit, limit],
     messagesOf: (body) => (body as { contents: unknown }).contents,
   },
 ];

@@ -59,7 +59,8 @@ export class CandidateCaller {
   }
 
   /**
-   * Calls the provider, and once more if the vendor rejects the `maxTokens` of the budget.
+   * Calls the provider, and again if the vendor rejects the `maxTokens` of the budget: with the limit that its message
+   * names, and then without one.
    *
    * @param shown receives the texts that were streamed
    */
@@ -80,11 +81,27 @@ export class CandidateCaller {
     return called.catch(async (error: unknown) => {
       if (!isRejection(error)) throw error;
       const { maxTokens: _rejected, ...others } = options;
-      const answer = await this.#callProvider(messages, others, shown);
-      // Only a successful second call proves that `maxTokens` was the reason.
-      maxTokensLimit.rejected(maxTokens);
+      const named = namedLimit(error, maxTokens);
+      const limited = named === undefined ? undefined : await this.#callUnlessRejected(messages, others, named, shown);
+      const answer = limited ?? (await this.#callProvider(messages, others, shown));
+      // Only a successful further call proves that `maxTokens` was the reason.
+      maxTokensLimit.rejected(maxTokens, limited && named);
       return answer;
     });
+  }
+
+  async #callUnlessRejected(
+    messages: Message[],
+    options: ModelOptions,
+    maxTokens: number,
+    shown: string[],
+  ): Promise<ModelAnswer | undefined> {
+    try {
+      return await this.#callProvider(messages, { ...options, maxTokens }, shown);
+    } catch (error) {
+      if (isRejection(error)) return undefined;
+      throw error;
+    }
   }
 
   async #callProvider(messages: Message[], options: ModelOptions, shown: string[]): Promise<ModelAnswer> {
@@ -130,8 +147,18 @@ export function isForcing({ toolChoice }: ModelOptions): boolean {
   return toolChoice === 'required' || typeof toolChoice === 'object';
 }
 
-function isRejection(error: unknown): boolean {
+function isRejection(error: unknown): error is ProviderError {
   return error instanceof ProviderError && (error.statusCode === 400 || error.statusCode === 422);
+}
+
+/** No vendor's model is limited to fewer tokens: smaller numbers in a message mean something else. */
+const minNamedLimit = 1_024;
+
+/** Returns the highest number below `maxTokens` in the vendor's message: it names the output limit of its model. */
+function namedLimit({ vendorMessage = '' }: ProviderError, maxTokens: number): number | undefined {
+  const numbers = (vendorMessage.match(/\d[\d,_]*/g) ?? []).map((text) => Number(text.replaceAll(/[,_]/g, '')));
+  const limits = numbers.filter((number) => number >= minNamedLimit && number < maxTokens);
+  return limits.length === 0 ? undefined : Math.max(...limits);
 }
 
 /**
@@ -249,20 +276,22 @@ export interface ModelCandidate {
 
 /**
  * Highest `maxTokens` that a vendor accepts, learned from rejected calls. Vendors reject a `maxTokens` above the
- * output limit of their model, and offer no way to ask for that limit. A call can then go without `maxTokens`,
- * because the model cannot write that much anyway.
+ * output limit of their model, and offer no way to ask for that limit, but most name it when they reject a call. A call
+ * goes without `maxTokens` only if the budget leaves at least what was rejected: the model cannot write that much.
  */
 export class MaxTokensLimit {
-  #limit = Number.POSITIVE_INFINITY;
+  #named: number | undefined;
+  #rejected = Number.POSITIVE_INFINITY;
 
   /** Returns `maxTokens` for a call that may spend `left` tokens, or `undefined` if the call must not set it. */
   within(left: number): number | undefined {
-    return left <= this.#limit ? left : undefined;
+    if (this.#named !== undefined) return Math.min(left, this.#named);
+    return left < this.#rejected ? left : undefined;
   }
 
-  /** Records that the vendor rejected this `maxTokens`. */
-  rejected(maxTokens: number): void {
-    // Halved: the budget shrinks with every call, and otherwise each call would be rejected once.
-    this.#limit = Math.min(this.#limit, maxTokens / 2);
+  /** Records that the vendor rejected this `maxTokens`. @param named limit that it accepted instead */
+  rejected(maxTokens: number, named: number | undefined): void {
+    this.#rejected = Math.min(this.#rejected, maxTokens);
+    this.#named = named;
   }
 }

@@ -137,7 +137,7 @@ export class ModelCaller {
 
   /** Continues the run with the next provider. Returns `false` if there is none, or the failure would be the same. */
   #replaceProvider(error: unknown): boolean {
-    const { name, candidates, clock } = this.#agent;
+    const { name, candidates } = this.#agent;
     const next = candidates[this.#candidateIndex + 1];
     if (next === undefined || !isReplaceable(error)) return false;
     const { model } = this.#caller.model;
@@ -145,14 +145,29 @@ export class ModelCaller {
       { err: error, model, nextModel: next.model.model },
       `agent ${quote(name)} changes its provider`,
     );
-    this.#candidateIndex++;
-    this.#caller.close();
-    this.#caller = new CandidateCaller(next, clock, this.#waits, this.#onText);
+    this.#use(this.#candidateIndex + 1);
     return true;
   }
 
-  /** Takes the report of a recorded answer into account. */
-  replay({ usage }: PaidAnswer, messages: readonly Message[]): void {
+  /** Index of the provider that the run uses. */
+  get provider(): number {
+    return this.#candidateIndex;
+  }
+
+  /** Calls another provider from now on. Code that has fewer of them continues with the last one. */
+  #use(index: number): void {
+    const { candidates, clock } = this.#agent;
+    const last = Math.min(index, candidates.length - 1);
+    const candidate = candidates[last];
+    if (candidate === undefined || last === this.#candidateIndex) return;
+    this.#candidateIndex = last;
+    this.#caller.close();
+    this.#caller = new CandidateCaller(candidate, clock, this.#waits, this.#onText);
+  }
+
+  /** Takes a recorded answer into account: its report, and the provider that gave it. */
+  replay({ usage }: PaidAnswer, messages: readonly Message[], provider: number): void {
+    this.#use(provider);
     this.#measured = { messages: messages.length, tokens: usage.promptTokens };
   }
 

@@ -12,6 +12,8 @@ export interface TurnAnswer {
   readonly asks: readonly number[];
   /** The run has spent more than its budget. */
   readonly isOverBudget: boolean;
+  /** Index of the provider that answered: the run goes on with it. */
+  readonly provider: number;
 }
 
 /** Recorded {@link TurnAnswer}. */
@@ -30,27 +32,37 @@ export type CompactAnswer = Pick<RecordedAnswer, 'answer'> & {
 };
 
 /** Returns the answer without what is usually the same. Fields that are `undefined` are not recorded. */
-export function compact({ answer, calls, asks, isOverBudget, spent, steps, startedAt }: RecordedAnswer): CompactAnswer {
+export function toCompactAnswer({
+  answer,
+  calls,
+  asks,
+  spent,
+  steps,
+  startedAt,
+  ...turn
+}: RecordedAnswer): CompactAnswer {
   const hasOwnIds = calls.length === answer.toolCalls.length && calls.every((call, i) => call === answer.toolCalls[i]);
   return {
     answer,
     calls: hasOwnIds ? undefined : calls,
     asks: asks.length === 0 ? undefined : asks,
-    isOverBudget: isOverBudget ? true : undefined,
+    isOverBudget: turn.isOverBudget ? true : undefined,
+    provider: turn.provider === 0 ? undefined : turn.provider,
     spent: isSameUsage(spent, answer.usage) ? undefined : spent,
     steps: steps.every((step, i) => step === calls[i]?.name) ? undefined : steps,
     startedAt,
   };
 }
 
-/** Returns the answer that {@link compact} was called with. */
-export function expand({ answer, startedAt, ...parts }: CompactAnswer): RecordedAnswer {
-  const { calls = [...answer.toolCalls], asks = [], isOverBudget = false, spent = answer.usage } = parts;
-  return { answer, calls, asks, isOverBudget, spent, steps: parts.steps ?? calls.map(({ name }) => name), startedAt };
+/** Returns the answer that {@link toCompactAnswer} was called with. */
+export function toRecordedAnswer({ answer, startedAt, ...parts }: CompactAnswer): RecordedAnswer {
+  const { calls = [...answer.toolCalls], asks = [], isOverBudget = false, provider = 0, spent = answer.usage } = parts;
+  const { steps = calls.map(({ name }) => name) } = parts;
+  return { answer, calls, asks, isOverBudget, provider, spent, steps, startedAt };
 }
 
 /** Returns `true` unless a custom provider put something into the answer that may not be JSON. */
-export function isJson({ finishReason, providerMetadata, usage }: PaidAnswer): boolean {
+export function isJsonAnswer({ finishReason, providerMetadata, usage }: PaidAnswer): boolean {
   const { estimated } = usage;
   return (
     providerMetadata === undefined &&

@@ -207,13 +207,13 @@ class AgentRun implements AnswerSource {
     const calls = transcript.distinct(answer.toolCalls);
     const found = this.#toolPhase.asksOf(calls);
     const asks = found instanceof Promise ? await found : found;
-    return { answer, calls, asks, isOverBudget: this.#ledger.isExceeded };
+    return { answer, calls, asks, isOverBudget: this.#ledger.isExceeded, provider: this.#model.provider };
   }
 
-  replay({ answer, calls }: TurnAnswer, spent: TokenUsage): void {
+  replay({ answer, calls, provider }: TurnAnswer, spent: TokenUsage): void {
     const transcript = this.#transcript;
     this.#ledger.replay(spent);
-    this.#model.replay(answer, transcript.messages);
+    this.#model.replay(answer, transcript.messages, provider);
     transcript.reserve(calls);
     if (answer.content !== '') {
       this.#request.onEvent?.({ type: 'text-delta', turn: transcript.turns, text: answer.content });

@@ -25,14 +25,14 @@ import {
   type AnswerSource,
   type AskedTurn,
   type CompactAnswer,
-  compact,
-  expand,
-  isJson,
+  isJsonAnswer,
   type RecordedAnswer,
   type RecordedCall,
   stepNames,
+  toCompactAnswer,
   toExecuted,
   toRecorded,
+  toRecordedAnswer,
   toReplayed,
 } from './recorded-turn.js';
 
@@ -106,15 +106,13 @@ export class TurnRecorder {
       this.#notes.take(id);
       const asked = await source.ask(tools);
       if (asked !== undefined) {
-        const { answer, calls, asks, isOverBudget } = asked;
         const spent = usageSince(source.usage, before);
         const startedAt = turn === 1 ? this.#timer.startedAt : undefined;
-        const steps = stepNames(calls, source);
-        fresh = { answer, calls, asks, isOverBudget, spent, steps, startedAt };
+        fresh = { ...asked, spent, steps: stepNames(asked.calls, source), startedAt };
         // The first turn shows what the memory spent to shorten the conversation.
         const shown = shownUsage(turn === 1 ? source.usage : spent);
         const facts = { ...this.#facts, model: source.model, usage: shown };
-        return new StepResult(compact(fresh), facts, isJson(answer));
+        return new StepResult(toCompactAnswer(fresh), facts, isJsonAnswer(asked.answer));
       }
       // A larger budget lets the next attempt go on.
       if (!recordsFailures) throw outOfBudget;
@@ -289,7 +287,7 @@ const interrupted = 'interrupted: the call may or may not have been executed, an
 function readAnswer(read: () => unknown): RecordedAnswer | null {
   // Written by `answer`.
   const found = read() as CompactAnswer | null;
-  return found && expand(found);
+  return found && toRecordedAnswer(found);
 }
 
 const isToolError: TurnFacts = { isToolError: true };
