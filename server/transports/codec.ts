@@ -1,6 +1,7 @@
 import { HubError } from '../errors.js';
 import type { OptionChecker } from '../options.js';
 import { publicErrorInfo } from '../redaction.js';
+import { type BoundedLog, CheckedLog, type LogStorage } from './bounded-log.js';
 import type { Clock } from './clock.js';
 import { listen } from './delivery.js';
 import type { EventRecord } from './event-record.js';
@@ -77,6 +78,7 @@ export class CodedTransport implements TransportManager {
   readonly fleet: FleetReader;
   readonly schedules: ScheduleStore;
   readonly kv: KeyValueStore;
+  readonly log: BoundedLog;
   readonly #inner: TransportManager;
   readonly #codec: Codec;
 
@@ -92,6 +94,7 @@ export class CodedTransport implements TransportManager {
     this.schedules = codedSchedules(inner.schedules, codec);
     // Checked before the encoding, so that every transport refuses the same values.
     this.kv = new CheckedKeyValueStore(new CodedKeyValueStore(inner.kv, codec));
+    this.log = new CheckedLog(codedLog(inner.log, codec));
     this.#inner = inner;
     this.#codec = codec;
   }
@@ -249,6 +252,21 @@ class CodedKeyValueStore implements KeyValueStore {
     return this.#store.set(key, this.#codec.encode(value), options);
   }
 
+  async compareAndSet(
+    key: string,
+    expected: string | undefined,
+    value: string,
+    options?: { ttlMs?: number },
+  ): Promise<boolean> {
+    // The codec may encode the expected value differently each time, so the stored text is compared.
+    for (;;) {
+      const stored = await this.#store.get(key);
+      const known = stored === undefined || wholeNumber.test(stored) ? stored : this.#codec.decode(stored);
+      if (known !== expected) return false;
+      if (await this.#store.compareAndSet(key, stored, this.#codec.encode(value), options)) return true;
+    }
+  }
+
   delete(key: string): Promise<boolean> {
     return this.#store.delete(key);
   }
@@ -269,6 +287,23 @@ class CodedKeyValueStore implements KeyValueStore {
   async range(key: string, from: number, to: number): Promise<string[]> {
     return (await this.#store.range(key, from, to)).map((value) => this.#codec.decode(value));
   }
+}
+
+/** Returns logs whose texts are encoded. Names are not. */
+function codedLog(inner: BoundedLog, codec: Codec): LogStorage {
+  return {
+    async append(name, texts, bounds) {
+      const encoded = texts.map((text) => codec.encode(text));
+      // An entry that fits before it is encoded is not refused.
+      const longest = encoded.reduce((bytes, text) => Math.max(bytes, Buffer.byteLength(text)), bounds.maxBytes);
+      return inner.append(name, encoded, { ...bounds, maxBytes: longest });
+    },
+    async read(name, options) {
+      const page = await inner.read(name, options);
+      return { ...page, entries: page.entries.map((entry) => ({ ...entry, text: codec.decode(entry.text) })) };
+    },
+    delete: (name) => inner.delete(name),
+  };
 }
 
 /**

@@ -17,6 +17,16 @@ export interface KeyValueStore {
    * `ttlMs` the value does not expire.
    */
   set(key: string, value: string, options?: { ttlMs?: number; ifAbsent?: boolean }): Promise<boolean>;
+  /**
+   * Stores a value and returns `true` if the key holds the expected one; `undefined` stands for a key that does not exist.
+   * Without `ttlMs` the value does not expire. Changes nothing and returns `false` otherwise.
+   */
+  compareAndSet(
+    key: string,
+    expected: string | undefined,
+    value: string,
+    options?: { ttlMs?: number },
+  ): Promise<boolean>;
   /** Deletes a value or a list; returns `false` if the key does not exist. */
   delete(key: string): Promise<boolean>;
   /**
@@ -62,6 +72,19 @@ export class CheckedKeyValueStore implements KeyValueStore {
     return this.#store.set(key, value, options);
   }
 
+  async compareAndSet(
+    key: string,
+    expected: string | undefined,
+    value: string,
+    options: { ttlMs?: number } = {},
+  ): Promise<boolean> {
+    checkKey(key);
+    if (expected !== undefined) checkValue(expected, key);
+    checkValue(value, key);
+    checkTtl(new OptionChecker(options, ['ttlMs'], 'compareAndSet'), options.ttlMs);
+    return this.#store.compareAndSet(key, expected, value, options);
+  }
+
   async delete(key: string): Promise<boolean> {
     checkKey(key);
     return this.#store.delete(key);
@@ -102,16 +125,22 @@ export class CheckedKeyValueStore implements KeyValueStore {
 // Redis stores strings as UTF-8, which cannot encode half of a surrogate pair.
 const loneSurrogate = /\p{Cs}/u;
 
-function checkKey(key: unknown): void {
+/** @throws {InvalidOptionError} unless the value can be a key of a store or the name of a log */
+export function checkKey(key: unknown): void {
   const isValid = typeof key === 'string' && key.length >= 1 && !loneSurrogate.test(key);
   if (!isValid) throw new InvalidOptionError('a key', 'a well-formed string, not empty', key);
 }
 
-function checkValue(value: unknown, key: string): void {
-  const subject = `a value of key ${quote(key)}`;
+/** @throws {InvalidOptionError} unless the value is a text that every transport can store */
+export function checkText(value: unknown, subject: string): void {
   if (typeof value !== 'string' || loneSurrogate.test(value)) {
     throw new InvalidOptionError(subject, 'a well-formed string', value);
   }
+}
+
+function checkValue(value: string, key: string): void {
+  const subject = `a value of key ${quote(key)}`;
+  checkText(value, subject);
   if (value.length > maxValueLength) {
     throw new InvalidOptionError(subject, `at most ${maxValueLength} characters`, value.length);
   }

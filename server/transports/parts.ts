@@ -28,7 +28,16 @@ const partMethods: { readonly [P in PartName]: { readonly [M in keyof TransportP
   },
   fleet: { registered: 'read', processes: 'read' },
   schedules: { list: 'read', open: 'change', claim: 'change' },
-  kv: { get: 'read', range: 'read', set: 'change', delete: 'change', increment: 'change', append: 'change' },
+  kv: {
+    get: 'read',
+    range: 'read',
+    set: 'change',
+    compareAndSet: 'change',
+    delete: 'change',
+    increment: 'change',
+    append: 'change',
+  },
+  log: { read: 'read', append: 'change', delete: 'change' },
 };
 
 /** Call of a method of a part. */

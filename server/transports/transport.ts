@@ -1,4 +1,5 @@
 import type { ErrorInfo } from '../errors.js';
+import type { BoundedLog } from './bounded-log.js';
 import type { Clock } from './clock.js';
 import type {
   CommitResult,
@@ -162,6 +163,7 @@ export interface TransportManager {
   readonly fleet: FleetReader;
   readonly schedules: ScheduleStore;
   readonly kv: KeyValueStore;
+  readonly log: BoundedLog;
   /** Connects and starts to consume. */
   start(options: ConsumeOptions): Promise<void>;
   /**

@@ -22,6 +22,7 @@ function otherProcess(transport: TransportManager): TransportManager {
   const own: TransportManager['kv'] = {
     get: (key) => kv.get(key),
     set: (key, value, options) => kv.set(key, value, options),
+    compareAndSet: (key, expected, value, options) => kv.compareAndSet(key, expected, value, options),
     delete: (key) => kv.delete(key),
     increment: (key, by, ttlMs) => kv.increment(key, by, ttlMs),
     append: (key, values, options) => kv.append(key, values, options),

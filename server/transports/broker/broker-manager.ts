@@ -1,3 +1,4 @@
+import type { BoundedLog } from '../bounded-log.js';
 import type { Clock } from '../clock.js';
 import type { DeadLetterFilter } from '../event-record.js';
 import type { KeyValueStore } from '../key-values.js';
@@ -40,11 +41,12 @@ export class BrokerManager implements TransportManager {
   readonly fleet: FleetReader;
   readonly schedules: ScheduleStore;
   readonly kv: KeyValueStore;
+  readonly log: BoundedLog;
   readonly #broker: Broker;
   readonly #group: ConsumerGroup;
   #consumer: GroupConsumer | undefined;
 
-  constructor(name: string, service: string, broker: Broker, kv: KeyValueStore) {
+  constructor(name: string, service: string, broker: Broker, { kv, log }: Pick<TransportManager, 'kv' | 'log'>) {
     const group = broker.group(service);
     this.name = name;
     this.service = service;
@@ -56,6 +58,7 @@ export class BrokerManager implements TransportManager {
     this.fleet = broker.connections;
     this.schedules = new BrokerSchedules(broker, group, this);
     this.kv = kv;
+    this.log = log;
     this.#broker = broker;
     this.#group = group;
   }

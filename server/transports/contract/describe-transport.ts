@@ -13,6 +13,7 @@ import { describeConnections } from './processes/connections.js';
 import { describeDeploys } from './processes/deploys.js';
 import { describeFleets } from './processes/fleets.js';
 import { describeStoppedServices } from './processes/stopped-services.js';
+import { describeBoundedLog } from './records/bounded-log.js';
 import { describeDeadLetters } from './records/dead-letters.js';
 import { describeErasure } from './records/erasure.js';
 import { describeFailureContext } from './records/failure-context.js';
@@ -42,6 +43,7 @@ export function describeTransport(name: string, setup: () => Promise<ContractHar
     describeSuspendedRecords(stage);
     describeStatistics(stage);
     describeKeyValues(stage);
+    describeBoundedLog(stage);
     describeFailureContext(stage);
     describeSchedules(stage);
   });

@@ -31,6 +31,17 @@ export class RedisKeyValueStore implements KeyValueStore {
     return reply === 'OK';
   }
 
+  async compareAndSet(
+    key: string,
+    expected: string | undefined,
+    value: string,
+    { ttlMs }: { ttlMs?: number } = {},
+  ): Promise<boolean> {
+    const args = [ttlMs === undefined ? '' : expiry(ttlMs), expected === undefined ? 1 : 0, expected ?? '', value];
+    const run = (client: Redis): Promise<unknown> => scripts.compareAndSet.run(client, this.#key(key), args);
+    return readNumber(await this.#run(key, 'a string', run)) === 1;
+  }
+
   async delete(key: string): Promise<boolean> {
     return (await this.#run(key, 'a value', (client) => client.del(this.#key(key)))) === 1;
   }

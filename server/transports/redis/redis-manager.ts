@@ -1,3 +1,4 @@
+import { type BoundedLog, CheckedLog } from '../bounded-log.js';
 import { type Clock, systemClock } from '../clock.js';
 import { CheckedKeyValueStore, type KeyValueStore } from '../key-values.js';
 import type {
@@ -25,6 +26,7 @@ import { redisEvents } from './events/stored-events.js';
 import { Fleet } from './membership/fleet.js';
 import { OverviewReads } from './overview.js';
 import { RedisKeyValueStore } from './redis-key-value-store.js';
+import { RedisLog } from './redis-log.js';
 import type { RedisSettings } from './redis-options.js';
 import { RedisSchedules } from './schedules/redis-schedules.js';
 import { redisCounts } from './statistics/activity.js';
@@ -44,6 +46,7 @@ export class RedisManager implements TransportManager {
   readonly fleet: FleetReader;
   readonly schedules: ScheduleStore;
   readonly kv: KeyValueStore;
+  readonly log: BoundedLog;
   readonly #commands: CommandClient;
   readonly #publishing: PublishBatch;
   readonly #consumption: Consumption;
@@ -69,6 +72,7 @@ export class RedisManager implements TransportManager {
       processId: () => consumption.memberId,
     });
     this.kv = new CheckedKeyValueStore(new RedisKeyValueStore(commands, settings.prefix));
+    this.log = new CheckedLog(new RedisLog(commands, settings.prefix));
     this.#commands = commands;
     this.#publishing = new PublishBatch(commands, service, epoch, settings.emitTimeoutMs);
     this.#consumption = consumption;

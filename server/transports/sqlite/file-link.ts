@@ -295,9 +295,9 @@ class FileSnapshot {
       const version = versionOf(database);
       const minute = this.#minute();
       const settings = { ...noLimits, clock: this.#clock };
-      const { broker, kv } = loadStore(this.#file, database, frozenOf(this.#file), settings);
+      const { broker, stores } = loadStore(this.#file, database, frozenOf(this.#file), settings);
       new HubRows(database, broker).restoreAll(broker.connections);
-      const target = { broker, manager: new BrokerManager('sqlite', this.#service, broker, kv) };
+      const target = { broker, manager: new BrokerManager('sqlite', this.#service, broker, stores) };
       this.#loaded = { observed, target, version, minute };
       return this.#loaded;
     } catch (error) {

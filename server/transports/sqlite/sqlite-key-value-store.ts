@@ -5,7 +5,7 @@ import type { KeyValueStore } from '../key-values.js';
 import { maxListLength } from '../limits.js';
 import type { Commits } from './database/committer.js';
 import type { Database, Statement } from './database/driver.js';
-import { numberOf, optionalNumber, optionalText, textOf } from './stored-values.js';
+import { fromText, numberOf, optionalNumber, optionalText, textOf, toText } from './stored-values.js';
 
 /** Value of a key, or the numbers of the first entry of its list and of the one after its last. */
 type Stored = { readonly value: string } | { readonly first: number; readonly next: number };
@@ -45,6 +45,21 @@ export class SqliteKeyValueStore implements KeyValueStore {
       const known = this.#live(key);
       if (options.ifAbsent === true && known !== undefined) return false;
       if (known === undefined || 'first' in known) this.#drop(key);
+      this.#write(key, { value }, options.ttlMs);
+      return true;
+    }, value.length);
+  }
+
+  compareAndSet(
+    key: string,
+    expected: string | undefined,
+    value: string,
+    options: { ttlMs?: number } = {},
+  ): Promise<boolean> {
+    return this.#committer.write(() => {
+      const known = this.#string(key);
+      if (known !== expected) return false;
+      if (known === undefined) this.#drop(key);
       this.#write(key, { value }, options.ttlMs);
       return true;
     }, value.length);
@@ -155,16 +170,4 @@ export class SqliteKeyValueStore implements KeyValueStore {
     this.#remove.run(key);
     this.#trim.run(key, Number.MAX_SAFE_INTEGER);
   }
-}
-
-// Not every driver reads a text beyond its first NUL character.
-const [nul, mark] = ['\0', '\u0001'] as const;
-
-function toText(value: string): string {
-  if (!value.includes(nul) && !value.includes(mark)) return value;
-  return value.replaceAll(mark, `${mark}1`).replaceAll(nul, `${mark}0`);
-}
-
-function fromText(text: string): string {
-  return text.includes(mark) ? text.replaceAll(`${mark}0`, nul).replaceAll(`${mark}1`, mark) : text;
 }

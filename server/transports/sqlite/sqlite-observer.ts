@@ -64,7 +64,7 @@ export function sqliteObserver(options: SqliteObserverOptions): SqliteTransport 
 }
 
 /** Parts that the owner of the file alone changes. */
-const ownersParts: ReadonlySet<PartName> = new Set(['schedules', 'kv']);
+const ownersParts: ReadonlySet<PartName> = new Set(['schedules', 'kv', 'log']);
 
 /** Creates the connection of a hub without handlers to a file that another process owns. */
 function connectObserver(service: string, settings: LinkSettings, logger: Logger): TransportManager {

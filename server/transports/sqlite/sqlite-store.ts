@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { HubError } from '../../errors.js';
+import { CheckedLog } from '../bounded-log.js';
 import { Broker } from '../broker/broker.js';
 import { BrokerManager } from '../broker/broker-manager.js';
 import type { Clock } from '../clock.js';
-import { CheckedKeyValueStore, type KeyValueStore } from '../key-values.js';
+import { CheckedKeyValueStore } from '../key-values.js';
 import { describedService } from '../services.js';
-import type { Logger } from '../transport.js';
+import type { Logger, TransportManager } from '../transport.js';
 import { CallServer, type CallTarget } from './calls.js';
 import { type Commits, Committer } from './database/committer.js';
 import type { Database } from './database/driver.js';
@@ -16,6 +17,7 @@ import { loadState } from './journal/load-state.js';
 import { SqliteJournal } from './journal/sqlite-journal.js';
 import { CorruptFileError, reasonOf, StoredValueError } from './sqlite-errors.js';
 import { SqliteKeyValueStore } from './sqlite-key-value-store.js';
+import { SqliteLog } from './sqlite-log.js';
 import type { SqliteSettings } from './sqlite-options.js';
 import { textOf } from './stored-values.js';
 
@@ -40,7 +42,7 @@ export const noLimits: StoreLimits = {
 export interface LoadedStore {
   readonly broker: Broker;
   readonly journal: SqliteJournal;
-  readonly kv: KeyValueStore;
+  readonly stores: Pick<TransportManager, 'kv' | 'log'>;
 }
 
 /** Open file with its state. */
@@ -62,12 +64,12 @@ export async function openStore(settings: SqliteSettings, logger: Logger): Promi
   const { database } = owned;
   try {
     const committer = new Committer(owned, clock, logger);
-    const { broker, journal, kv } = loadStore(file, database, committer, settings);
+    const { broker, journal, stores } = loadStore(file, database, committer, settings);
     committer.state = journal;
     const crashes = readable(file, () => new CrashCounts(database, journal, clock, settings.maxCrashes));
     // Without suspects, events cost no calls.
     if (crashes.hasSuspects) journal.crashes = crashes;
-    const connect = (service: string): BrokerManager => new BrokerManager('sqlite', service, broker, kv);
+    const connect = (service: string): BrokerManager => new BrokerManager('sqlite', service, broker, stores);
     const hubs = new HubRows(database, broker);
     readable(file, () => hubs.restore(broker.connections));
     const targetOf = (service: string): CallTarget => ({ broker, manager: connect(service) });
@@ -111,7 +113,8 @@ export function loadStore(
     const journal = new SqliteJournal(database, committer, clock, lastNumbers(database), maxPendingInMemory);
     const broker = new Broker(clock, settings, journal);
     loadState(database, broker, journal);
-    return { broker, journal, kv: new CheckedKeyValueStore(new SqliteKeyValueStore(database, committer, clock)) };
+    const kv = new CheckedKeyValueStore(new SqliteKeyValueStore(database, committer, clock));
+    return { broker, journal, stores: { kv, log: new CheckedLog(new SqliteLog(database, committer, clock)) } };
   });
 }
 

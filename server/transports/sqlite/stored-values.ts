@@ -242,3 +242,17 @@ function isRow(value: unknown): value is Row {
 function isAbsent(value: unknown): boolean {
   return value === null || value === undefined;
 }
+
+// Not every driver reads a text beyond its first NUL character.
+const [nul, mark] = ['\0', '\u0001'] as const;
+
+/** Returns a text as the file holds it, whatever characters it has. */
+export function toText(value: string): string {
+  if (!value.includes(nul) && !value.includes(mark)) return value;
+  return value.replaceAll(mark, `${mark}1`).replaceAll(nul, `${mark}0`);
+}
+
+/** Returns the text that {@link toText} encoded. */
+export function fromText(text: string): string {
+  return text.includes(mark) ? text.replaceAll(`${mark}0`, nul).replaceAll(`${mark}1`, mark) : text;
+}

@@ -44,6 +44,33 @@ export function describeKeyValues({ advance, connect }: ContractStage): void {
       expect(await kv.set('shorter string', 'z', { ifAbsent: true })).toBe(true);
     });
 
+    it('sets a value only in place of the expected one', async () => {
+      const { kv } = connect('shop');
+      expect(await kv.compareAndSet('k', 'a', 'b')).toBe(false);
+      expect(await kv.compareAndSet('k', undefined, 'a')).toBe(true);
+      expect(await kv.compareAndSet('k', undefined, 'b')).toBe(false);
+      expect(await kv.compareAndSet('k', 'other', 'b')).toBe(false);
+      expect(await kv.get('k')).toBe('a');
+      expect(await kv.compareAndSet('k', 'a', 'b', { ttlMs: 500 })).toBe(true);
+      await advance(600);
+      expect(await kv.compareAndSet('k', 'b', 'c')).toBe(false);
+      expect(await kv.compareAndSet('k', undefined, '')).toBe(true);
+      expect(await kv.compareAndSet('k', '', '7')).toBe(true);
+      expect(await kv.compareAndSet('k', '7', 'd')).toBe(true);
+      await kv.append('list', ['x']);
+      await expect(kv.compareAndSet('list', undefined, 'y')).rejects.toThrow(KeyTypeError);
+    });
+
+    it('lets one of several callers set the value', async () => {
+      const stores = ['shop', 'mail'].map((service) => connect(service).kv);
+      await stores[0]?.set('k', '0');
+      const won = await Promise.all(
+        Array.from({ length: 20 }, (_, i) => stores[i % 2]?.compareAndSet('k', '0', `by ${i}`)),
+      );
+      expect(won.filter(Boolean)).toHaveLength(1);
+      expect(await stores[1]?.get('k')).toBe(`by ${won.indexOf(true)}`);
+    });
+
     it('increments atomically', async () => {
       const { kv } = connect('shop');
       await Promise.all(Array.from({ length: 50 }, () => kv.increment('n')));

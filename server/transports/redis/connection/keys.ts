@@ -68,6 +68,7 @@
  * - `run-ends:<process>` channel on which a process hears of the runs that it waits for or runs
  * - `run-changes:<serviceType>:<id>` channel that announces new entries and waits of a run
  * - `kv:<key>` entry of the key-value store
+ * - `log:<name>` list of the entries of a log, which expires with the newest one
  */
 export const keyKinds = [
   'queue',
@@ -132,6 +133,7 @@ export const keyKinds = [
   'run-ends',
   'run-changes',
   'kv',
+  'log',
 ] as const;
 
 export type KeyKind = (typeof keyKinds)[number];
