@@ -11,14 +11,14 @@ function stage() {
   const [other, own] = [part('other'), part('own')];
   const leave = events.join(other);
   events.join(own);
-  const reserve = (name: string, expose = (recorded: () => void): void => recorded()) =>
+  const reserve = (name: string, recordShared = (recorded: () => void): void => recorded()) =>
     events.reserve({
       clock,
       limitMs: 100,
       begin: (isAlone) => log.push(`${name} begins ${isAlone ? 'alone' : 'beside others'}`),
-      expose(recorded) {
-        log.push(`${name} is exposed`);
-        expose(recorded);
+      recordShared(recorded) {
+        log.push(`${name} is shared`);
+        recordShared(recorded);
       },
     });
   return { clock, events, log, other, own, leave, reserve };
@@ -78,7 +78,7 @@ it('keeps others waiting after the limit until it is recorded that they start', 
     record = recorded;
   });
   await clock.advance(100);
-  expect(log).toEqual(['event begins alone', 'event is exposed']);
+  expect(log).toEqual(['event begins alone', 'event is shared']);
   expect(events.isReserved).toBe(true);
   record();
   expect(events.isReserved).toBe(false);
@@ -102,6 +102,6 @@ it.each([
   [1, 60_000],
   [3, 240_000],
   [100, 30_000 * 1_024],
-])('with %s crashes that proved nothing, the limit is %s ms', (exposed, limitMs) => {
-  expect(loneLimitMs(exposed)).toBe(limitMs);
+])('with %s crashes that proved nothing, the limit is %s ms', (unproven, limitMs) => {
+  expect(loneLimitMs(unproven)).toBe(limitMs);
 });

@@ -16,7 +16,7 @@ export interface LoneEvent {
   /** Starts the event. @param isAlone no other event runs, and none starts */
   begin(isAlone: boolean): void;
   /** Records that the event runs no longer alone. @param recorded lets the others start */
-  expose(recorded: () => void): void;
+  recordShared(recorded: () => void): void;
 }
 
 /**
@@ -74,7 +74,7 @@ export class LoneEvents {
     if (active > 1) return;
     this.#hasBegun = true;
     this.#timer?.cancel();
-    this.#timer = event.clock.after(event.limitMs, () => event.expose(() => this.#open(event)));
+    this.#timer = event.clock.after(event.limitMs, () => event.recordShared(() => this.#open(event)));
     event.begin(true);
   }
 
@@ -97,8 +97,8 @@ const maxDoublings = 10;
 /**
  * Returns how long an event may run alone.
  *
- * @param exposed number of crashes in which it should have been alone and was not
+ * @param unproven number of crashes in which it should have been alone and was not
  */
-export function loneLimitMs(exposed: number): number {
-  return shortestLimitMs * 2 ** Math.min(exposed, maxDoublings);
+export function loneLimitMs(unproven: number): number {
+  return shortestLimitMs * 2 ** Math.min(unproven, maxDoublings);
 }

@@ -75,7 +75,7 @@ export class WaitingEntries {
   }
 
   push(entry: Entry): void {
-    if (this.#spill?.takes(entry) === true) this.#keyed?.listSpilled(entry.envelope.key);
+    if (this.#spill?.spillIfFull(entry) === true) this.#keyed?.listSpilled(entry.envelope.key);
     else this.pushRead(entry);
   }
 
@@ -183,7 +183,7 @@ export class DelayedEntries {
   push(entry: Entry, dueAt: number): void {
     entry.dueAt = dueAt;
     this.#stats.delayed += 1;
-    if (this.#spill !== undefined && !this.isDebounced(entry) && this.#spill.takesDelayed(entry, dueAt)) return;
+    if (this.#spill !== undefined && !this.isDebounced(entry) && this.#spill.spillDelayedIfFull(entry, dueAt)) return;
     this.#queue.push(entry, dueAt);
   }
 

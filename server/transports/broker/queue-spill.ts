@@ -97,7 +97,7 @@ export class QueueSpill {
   }
 
   /** Spills a waiting entry if memory has no room, or if others of its chain are spilled. */
-  takes(entry: Entry): boolean {
+  spillIfFull(entry: Entry): boolean {
     const chain = this.#chains.find(entry);
     if ((chain === undefined && !this.#resident.isFull) || !this.#resident.canSpill(entry)) return false;
     this.#resident.spill(entry);
@@ -109,8 +109,8 @@ export class QueueSpill {
   }
 
   /** Spills a delayed entry if memory has no room, or if others that are due earlier are spilled. */
-  takesDelayed(entry: Entry, dueAt: number): boolean {
-    return this.#delayed.takes(entry, dueAt);
+  spillDelayedIfFull(entry: Entry, dueAt: number): boolean {
+    return this.#delayed.spillIfFull(entry, dueAt);
   }
 
   /**
@@ -427,7 +427,7 @@ class DelayedSpill {
   }
 
   /** Spills an entry if memory has no room, or if others that are due earlier are spilled. */
-  takes(entry: Entry, dueAt: number): boolean {
+  spillIfFull(entry: Entry, dueAt: number): boolean {
     const isBehind = this.#nextDueAt !== undefined && dueAt >= this.#nextDueAt;
     if (!(isBehind || this.#resident.isFull) || !this.#resident.canSpill(entry)) return false;
     this.#resident.spill(entry);

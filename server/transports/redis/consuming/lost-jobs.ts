@@ -98,9 +98,9 @@ export class LostJobs {
         isAlone = isOnly;
         start();
       },
-      expose: (recorded) => {
+      recordShared: (recorded) => {
         isAlone = false;
-        void this.#expose(queue, job, ended.signal).then(recorded);
+        void this.#recordShared(queue, job, ended.signal).then(recorded);
       },
     });
     if (end === undefined) return this.requeue(queue, job, loneDelayMs);
@@ -135,7 +135,7 @@ export class LostJobs {
   }
 
   /** Resolves when a loss of the job no longer proves that it is the cause, or when its lease is over without Redis. */
-  async #expose(queue: WorkerQueue, job: Job, ended: AbortSignal): Promise<void> {
+  async #recordShared(queue: WorkerQueue, job: Job, ended: AbortSignal): Promise<void> {
     const until = performance.now() + this.#parts.settings.lockDurationMs;
     while (!ended.aborted && performance.now() < until) {
       try {

@@ -128,7 +128,7 @@ export class CrashCounts implements CrashGuard {
         if (isAlone) run = runStates.alone;
         this.#noteRun(delivery, () => ({ crashes, run }), start);
       },
-      expose: (recorded) => {
+      recordShared: (recorded) => {
         run = runStates.started;
         if (hasStarted) {
           this.#noteRun(delivery, () => ({ crashes, run }), recorded);
