@@ -1,7 +1,6 @@
 import { HubError, messageOf, quote } from '../../errors.js';
 import { fullPublicInfo } from '../../redaction.js';
 import { BackpressureError } from '../errors.js';
-import { isReadOnlyReply, movedTo } from './connection/follow-primary.js';
 
 /** Redis returned data that this version does not write: another version, or something else, uses the same prefix. */
 export class UnexpectedDataError extends HubError {
@@ -105,6 +104,25 @@ const lossMessages =
 function isConnectionLoss(error: unknown): boolean {
   if (error instanceof NoReplyError) return true;
   return error instanceof Error && ('syscall' in error || lossMessages.test(error.message));
+}
+
+/** Address of a server. */
+export interface Address {
+  readonly host?: string | undefined;
+  readonly port?: number | undefined;
+}
+
+/** Returns if Redis rejected a command because another server is the primary now. */
+export function isReadOnlyReply(message: string): boolean {
+  return /^READONLY |-READONLY /.test(message);
+}
+
+/** Returns the address of the server that has the keys, if Redis rejected a command with `MOVED`. */
+export function movedTo(message: string): Address | undefined {
+  const [, host, port] = /^MOVED \d+ (.*):(\d+)/.exec(message) ?? [];
+  if (port === undefined) return undefined;
+  // An empty host stands for the host that replied.
+  return { ...(host !== undefined && host !== '' && { host }), port: Number(port) };
 }
 
 /** Returns if a command that failed with a transient error had no effect: Redis rejected it, or did not receive it. */

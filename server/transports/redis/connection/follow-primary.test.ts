@@ -7,9 +7,10 @@ import { Consumption } from '../../contract/contract-stage.js';
 import { envelope } from '../../contract/envelope.js';
 import { completed } from '../../contract/outcome.js';
 import { silentLogger } from '../../transport.js';
+import { movedTo } from '../redis-errors.js';
 import type { RedisTransportOptions } from '../redis-options.js';
 import { redisTransport } from '../redis-transport.js';
-import { followPrimary, movedTo } from './follow-primary.js';
+import { followPrimary } from './follow-primary.js';
 import { startSwitchingProxy } from './switching-proxy.fixture.js';
 
 async function startServer(settings: readonly string[] = []): Promise<Redis> {

@@ -1,10 +1,5 @@
 import type { RedisOptions } from 'ioredis';
-
-/** Address of a server. */
-interface Address {
-  readonly host?: string | undefined;
-  readonly port?: number | undefined;
-}
+import { type Address, isReadOnlyReply, movedTo } from '../redis-errors.js';
 
 /** Options of ioredis that the functions below read and change: ioredis calls them as methods of its options. */
 interface LiveOptions {
@@ -21,19 +16,6 @@ const maxDelayMs = 1_000;
 /** Returns the delay before a reconnection attempt, in milliseconds. */
 function reconnectDelayMs(attempt: number): number {
   return Math.min(attempt * initialDelayMs, maxDelayMs);
-}
-
-/** Returns if Redis rejected a command because another server is the primary now. */
-export function isReadOnlyReply(message: string): boolean {
-  return /^READONLY |-READONLY /.test(message);
-}
-
-/** Returns the address of the server that has the keys, if Redis rejected a command with `MOVED`. */
-export function movedTo(message: string): Address | undefined {
-  const [, host, port] = /^MOVED \d+ (.*):(\d+)/.exec(message) ?? [];
-  if (port === undefined) return undefined;
-  // An empty host stands for the host that replied.
-  return { ...(host !== undefined && host !== '' && { host }), port: Number(port) };
 }
 
 /**
