@@ -20,8 +20,8 @@ export interface Clock {
   soon(fn: () => void): Timer;
 }
 
-// setTimeout fires at once for a longer delay, so `after` chains several timers.
-const maxTimeoutMs = 2 ** 31 - 1;
+/** Longest delay of a timer: `setTimeout` fires at once for a longer one, so `after` chains several timers. */
+export const maxTimeoutMs: number = 2 ** 31 - 1;
 
 class SystemTimer implements Timer {
   #handle: NodeJS.Timeout;

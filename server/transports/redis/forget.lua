@@ -8,19 +8,12 @@ Access   works
 ]]
 --- @include "./connection/prelude.lua"
 --- @include "./jobs/type-states.lua"
+--- @include "./jobs/worker-queues.lua"
 --- @include "./membership/live-handlers.lua"
 --- @include "./membership/retained-descriptions.lua"
 --- @include "./membership/subscriptions.lua"
 
 local service = take()
-local function forgetQueue(name)
-  local queue = queueKey(name)
-  if call('EXISTS', queue .. 'wait', queue .. 'active') > 0 then return end
-  call('SREM', key('queues'), name)
-  for _, part in ipairs({ 'meta', 'events', 'marker', 'stalled', 'stalled-check' }) do call('DEL', queue .. part) end
-  call('DEL', key('turn', name))
-end
-
 while position < #ARGV do
   local serviceType = take()
   -- A process that has registered since is about to subscribe.

@@ -28,6 +28,7 @@ import {
   maxTypesPerScript,
   orderSpan,
 } from './connection/script-limits.js';
+import { unsubscribedReply } from './jobs/event-codec.js';
 import { encodeName } from './names.js';
 import { bucketOffset, periodCycle, weekMinutes } from './statistics/stored-lines.js';
 
@@ -103,6 +104,9 @@ export const luaConstants = {
   logDurationGrowth: Math.log(durationGrowth),
   // Runs of workflows are not part of the total.
   workflowPrefix: encodeName(workflowType('')),
+
+  // Replies.
+  unsubscribedReply,
 
   // Stored data.
   dataLayout,

@@ -56,3 +56,8 @@ export function typeList(types: readonly string[]): string {
 export function sharedQueue(service: string): string {
   return encodeName(service);
 }
+
+/** Returns the name of a run in a map of runs of many types. */
+export function runKeyOf(serviceType: string, jobId: string): string {
+  return `${serviceType}:${jobId}`;
+}

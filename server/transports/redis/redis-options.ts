@@ -1,4 +1,5 @@
 import { OptionChecker } from '../../options.js';
+import { maxTimeoutMs } from '../clock.js';
 import { type Codec, resolveCodec } from '../codec.js';
 import { defaultMaxDeadLetters, leastCrashes } from '../limits.js';
 import { type ClientOptions, checkClientOptions, clientOptionNames, readUrl } from './client-options.js';
@@ -73,9 +74,6 @@ export interface RedisSettings {
   readonly codec: Codec | undefined;
 }
 
-// Longest delay of a timer of Node.
-const maxTimerMs = 2 ** 31 - 1;
-
 const optionNames = [
   'url',
   'client',
@@ -104,7 +102,7 @@ export function resolveRedisOptions(options: RedisTransportOptions): RedisSettin
   check.that(isPrefix, 'prefix', '1 to 64 characters without braces, colons and control characters', prefix);
   const times = { lockDurationMs, stalledIntervalMs, emitTimeoutMs };
   for (const [name, ms] of Object.entries(times)) {
-    check.count(name, ms, { min: 10, max: maxTimerMs });
+    check.count(name, ms, { min: 10, max: maxTimeoutMs });
   }
   check.count('maxCrashes', maxCrashes, { min: leastCrashes });
   check.count('maxDeadLetters', maxDeadLetters, { min: 0 });

@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis';
+import { maxTimeoutMs } from '../../clock.js';
 import { LeaseLostError, ShutdownError } from '../../errors.js';
 import type { CloseResult, ConsumeOptions, Logger, Subscription } from '../../transport.js';
 import type { CommandClient } from '../connection/command-client.js';
@@ -14,7 +15,7 @@ import type { RedisSettings } from '../redis-options.js';
 import type { Lease, LeaseRecorder } from './lease-recorder.js';
 import { LeaseRenewal } from './lease-renewal.js';
 import { LostJobs, type Redelivery } from './lost-jobs.js';
-import { type ReadRun, RedisDelivery, RunReader } from './redis-delivery.js';
+import { type LoadedRun, RedisDelivery, RunLoader } from './redis-delivery.js';
 import { type Job, type QueueSettings, Slots, WorkerQueue } from './worker-queue.js';
 
 // A process that the service has lost sight of may take jobs of types that it does not handle, until its next heartbeat.
@@ -45,7 +46,7 @@ export class JobConsumer {
   readonly #ending = new Set<WorkerQueue>();
   readonly #overdue: OverdueHandlers;
   readonly #lostJobs: LostJobs;
-  readonly #runs: RunReader;
+  readonly #runs: RunLoader;
   #serving: Promise<void> = Promise.resolve();
   #isClosing = false;
 
@@ -54,7 +55,7 @@ export class JobConsumer {
     this.#options = options;
     this.#slots = new Slots(options.concurrency);
     this.#renewal = new LeaseRenewal(parts.connection, parts.settings, parts.logger);
-    this.#runs = new RunReader(parts.connection, parts.settings.prefix);
+    this.#runs = new RunLoader(parts.connection, parts.settings.prefix);
     this.#overdue = new OverdueHandlers(parts.logger);
     this.#lostJobs = new LostJobs({ ...parts, renewal: this.#renewal });
     this.#subscriptions = new Map(options.subscriptions.map((subscription) => [subscription.type, subscription]));
@@ -199,7 +200,7 @@ export class JobConsumer {
     const { recorder } = this.#parts;
     const lease = this.#leaseOf(queue, job, subscription);
     const { jobId, token } = lease;
-    const run = await this.#readRun(lease, job);
+    const run = await this.#loadRun(lease, job);
     // Closing may have begun since the job arrived. It interrupts deliveries that are registered.
     if (this.#isClosing) {
       await this.#release(queue, [[jobId, token]]);
@@ -235,9 +236,9 @@ export class JobConsumer {
   }
 
   /** Reads the record of a run; an event has none. Returns `undefined` if the lease was lost meanwhile. */
-  async #readRun(lease: Lease, { askedAt }: Job): Promise<ReadRun | undefined> {
+  async #loadRun(lease: Lease, { askedAt }: Job): Promise<LoadedRun | undefined> {
     const isHeld = (): Promise<boolean> => this.#renewal.holds(lease, askedAt);
-    if (lease.retainsRuns) return this.#runs.read(lease, isHeld);
+    if (lease.retainsRuns) return this.#runs.load(lease, isHeld);
     return (await isHeld()) ? { checkpoints: new Map(), isStale: false } : undefined;
   }
 
@@ -327,8 +328,6 @@ class OverdueHandlers {
     return this.#deliveries.size;
   }
 }
-
-const maxTimeoutMs = 2 ** 31 - 1;
 
 /** Resolves when the promise does, and after `ms` milliseconds at the latest. */
 async function within(ms: number, done: Promise<unknown>): Promise<void> {

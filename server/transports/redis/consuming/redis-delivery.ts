@@ -1,11 +1,11 @@
 import type { Redis } from 'ioredis';
+import { maxTimeoutMs } from '../../clock.js';
 import type { CommitResult, Delivery, Envelope, Outcome, RunWait } from '../../transport.js';
 import { readArray, readHash, readNumber, readOptional, readString } from '../connection/reply.js';
 import { scripts } from '../connection/script.js';
+import { runKeyOf } from '../names.js';
 import { readCheckpoints } from '../runs/stored-runs.js';
 import { type Lease, type LeaseRecorder, leaseArguments } from './lease-recorder.js';
-
-const maxTimeoutMs = 2 ** 31 - 1;
 
 /** Parts of a delivery that the job and its run determine. */
 interface DeliveryDetails {
@@ -189,7 +189,7 @@ class KnownEntries {
 }
 
 /** Record of a run as a delivery begins with it. */
-export interface ReadRun extends Pick<DeliveryDetails, 'checkpoints' | 'dueInMs'> {
+export interface LoadedRun extends Pick<DeliveryDetails, 'checkpoints' | 'dueInMs'> {
   /** An entry was recorded while the run was read. */
   readonly isStale: boolean;
 }
@@ -200,8 +200,8 @@ interface Noted {
   isEnded: boolean;
 }
 
-/** Reads the records of runs before their deliveries, and notes the messages about them that arrive meanwhile. */
-export class RunReader {
+/** Loads the records of runs before their deliveries, and notes the messages about them that arrive meanwhile. */
+export class RunLoader {
   readonly #connection: Redis;
   readonly #prefix: string;
   readonly #reading = new Map<string, Noted>();
@@ -211,13 +211,13 @@ export class RunReader {
     this.#prefix = prefix;
   }
 
-  /** Reads a run. Returns `undefined` if its lease was lost, or another process has ended it. */
-  async read(lease: Lease, isHeld: () => Promise<boolean>): Promise<ReadRun | undefined> {
-    const runKey = keyOf(lease.serviceType, lease.jobId);
+  /** Loads a run. Returns `undefined` if its lease was lost, or another process has ended it. */
+  async load(lease: Lease, isHeld: () => Promise<boolean>): Promise<LoadedRun | undefined> {
+    const runKey = runKeyOf(lease.serviceType, lease.jobId);
     const noted: Noted = { isStale: false, isEnded: false };
     this.#reading.set(runKey, noted);
     try {
-      const record = await this.#load(lease);
+      const record = await this.#loadRecord(lease);
       if (record === undefined || !(await isHeld()) || noted.isEnded) return undefined;
       return { ...record, isStale: noted.isStale };
     } finally {
@@ -227,14 +227,14 @@ export class RunReader {
 
   /** Notes that an entry of a run was recorded. Returns `false` if the run is not being read. */
   noteEntry(serviceType: string, jobId: string): boolean {
-    const noted = this.#reading.get(keyOf(serviceType, jobId));
+    const noted = this.#reading.get(runKeyOf(serviceType, jobId));
     if (noted !== undefined) noted.isStale = true;
     return noted !== undefined;
   }
 
   /** Notes that another process has ended a run. Returns `false` if the run is not being read. */
   noteEnd(serviceType: string, jobId: string): boolean {
-    const noted = this.#reading.get(keyOf(serviceType, jobId));
+    const noted = this.#reading.get(runKeyOf(serviceType, jobId));
     if (noted !== undefined) noted.isEnded = true;
     return noted !== undefined;
   }
@@ -244,7 +244,7 @@ export class RunReader {
     for (const noted of this.#reading.values()) noted.isStale = true;
   }
 
-  async #load(lease: Lease): Promise<Omit<ReadRun, 'isStale'> | undefined> {
+  async #loadRecord(lease: Lease): Promise<Omit<LoadedRun, 'isStale'> | undefined> {
     const reply = await scripts.loadRun.run(this.#connection, this.#prefix, leaseArguments(lease));
     if (reply === null) return undefined;
     const [checkpoints, outputs, dueInMs] = readArray(reply);
@@ -253,8 +253,4 @@ export class RunReader {
       dueInMs: readOptional(dueInMs, readNumber),
     };
   }
-}
-
-function keyOf(serviceType: string, jobId: string): string {
-  return `${serviceType}:${jobId}`;
 }

@@ -53,7 +53,7 @@ end
 -- Acceptance of events: `takeEnvelope()` reads what `envelopeArguments` writes, and `queueJob(route, envelope, id, depth)`
 -- passes it to the gate of one service. `takeEmit()` reads what `emitArguments` writes, and `acceptEmit(emit)`
 -- deduplicates it and passes it to every service that subscribes to its type: it returns the id of the earlier event if it
--- is a duplicate or was debounced, a dash if no service subscribes to its type, else an empty string.
+-- is a duplicate or was debounced, `constants.unsubscribedReply` if no service subscribes to its type, else an empty string.
 
 local knownRoutes
 
@@ -215,7 +215,7 @@ do
     end
     local isSubscribed, waiting = accept(envelope)
     if dedupe and call('HGET', dedupe, 'pending') == '0' then forgetDedupe(dedupe) end
-    return waiting or isSubscribed and '' or '-'
+    return waiting or isSubscribed and '' or constants.unsubscribedReply
   end
 end
 

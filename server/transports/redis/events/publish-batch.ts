@@ -5,7 +5,7 @@ import type { DataEpoch } from '../connection/data-epoch.js';
 import { readArray, readString } from '../connection/reply.js';
 import { type ScriptArgument, scripts } from '../connection/script.js';
 import { argumentBatches, TickBatch } from '../connection/tick-batch.js';
-import { emitArguments } from '../jobs/event-codec.js';
+import { emitArguments, unsubscribedReply } from '../jobs/event-codec.js';
 import { eventIdOf } from '../names.js';
 
 /** Envelopes of one call of `publish`, ready to be sent. */
@@ -42,6 +42,6 @@ export class PublishBatch {
 }
 
 function receipt(id: string, earlierId: string): Receipt {
-  if (earlierId === '-') return { id, deduplicated: false, unsubscribed: true };
+  if (earlierId === unsubscribedReply) return { id, deduplicated: false, unsubscribed: true };
   return earlierId === '' ? { id, deduplicated: false } : { id: eventIdOf(earlierId), deduplicated: true };
 }

@@ -17,6 +17,9 @@ type WrittenFields =
   | keyof Pick<Envelope, 'id' | 'type' | 'requestId' | 'delayMs' | 'priority' | 'trace' | 'body'>
   | keyof Pick<Envelope, 'depth' | 'replays' | 'dedupe'>;
 
+/** Reply of a script that accepted an event to whose type no service subscribes. */
+export const unsubscribedReply = '-';
+
 /**
  * Returns an envelope as the arguments that `takeEnvelope` reads. Its JSON has no end: the scripts append the links to
  * other events, depth and replays.

@@ -7,6 +7,7 @@ Reply    for each: name; "none" if the gate limits its events, "own" if their ty
 Access   works
 ]]
 --- @include "../connection/prelude.lua"
+--- @include "../jobs/worker-queues.lua"
 
 local service, process = take(), take()
 local served = {}
@@ -26,9 +27,7 @@ for _, name in ipairs(call('SMEMBERS', key('queues'))) do
       elseif holdsJobs and (isHandled or isOpen ~= '1') then
         served[#served + 1] = { name, 'shared' }
       elseif not holdsJobs and current ~= name then
-        call('SREM', key('queues'), name)
-        for _, part in ipairs({ 'meta', 'events', 'marker', 'stalled', 'stalled-check' }) do call('DEL', queue .. part) end
-        call('DEL', key('turn', name))
+        forgetQueue(name)
       end
     end
   end

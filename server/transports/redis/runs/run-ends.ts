@@ -8,6 +8,7 @@ import { readArray } from '../connection/reply.js';
 import { scripts } from '../connection/script.js';
 import { maxBatch, maxBatchLength } from '../connection/script-limits.js';
 import { portionsOf, TickBatch } from '../connection/tick-batch.js';
+import { runKeyOf } from '../names.js';
 import { translateReply, withoutArguments } from '../redis-errors.js';
 import { readRun } from './stored-runs.js';
 
@@ -90,7 +91,7 @@ export class RunEnds {
         return;
       }
       if (reason !== undefined) listener.onEnd(serviceType, jobId, reason);
-      const run = this.#runs.get(keyOf(serviceType, jobId));
+      const run = this.#runs.get(runKeyOf(serviceType, jobId));
       if (run !== undefined) this.#read(run);
     });
     try {
@@ -113,7 +114,7 @@ export class RunEnds {
       const leave = (): void => {
         signal.removeEventListener('abort', abort);
         run.waiters.delete(waiter);
-        if (run.waiters.size === 0) this.#runs.delete(keyOf(serviceType, jobId));
+        if (run.waiters.size === 0) this.#runs.delete(runKeyOf(serviceType, jobId));
       };
       const waiter: Waiter = {
         isRegistered: false,
@@ -145,9 +146,9 @@ export class RunEnds {
   }
 
   #awaited(serviceType: string, jobId: string): AwaitedRun {
-    const known = this.#runs.get(keyOf(serviceType, jobId));
+    const known = this.#runs.get(runKeyOf(serviceType, jobId));
     const run = known ?? { serviceType, jobId, waiters: new Set(), isReading: false, isStale: false };
-    this.#runs.set(keyOf(serviceType, jobId), run);
+    this.#runs.set(runKeyOf(serviceType, jobId), run);
     return run;
   }
 
@@ -207,10 +208,6 @@ export class RunEnds {
     this.readAgain();
     listener.onReconnected();
   }
-}
-
-function keyOf(serviceType: string, jobId: string): string {
-  return `${serviceType}:${jobId}`;
 }
 
 function decodeMessage(message: string): RunName & { readonly reason: Error | undefined; readonly recorded: boolean } {

@@ -104,7 +104,7 @@ local function resolve(serviceType, id, name, wait, fields, output)
   end
   local queue = call('HGET', key('run', serviceType, id), 'queue')
   local token = call('GET', queue .. id .. ':lock')
-  if token then notify(string.match(token, '^[^.]*'), { serviceType = serviceType, id = id, recorded = true }) end
+  if token then notify(processOf(token), { serviceType = serviceType, id = id, recorded = true }) end
 end
 
 local function resolveByTime(serviceType, id, name)

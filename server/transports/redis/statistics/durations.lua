@@ -9,8 +9,7 @@ Access   reads
 --- @include "../connection/prelude.lua"
 --- @include "./count-records.lua"
 
-local types, reply = {}, {}
-for type in string.gmatch(take(), '[^,]+') do types[#types + 1] = type end
+local types, reply = splitList(take()), {}
 local minutes = readMinutes(types, unfoldedSums())
 for index, type in ipairs(types) do
   reply[index] = { minutes[index] or '', call('HGET', key('history', type), 'durations') or '' }

@@ -11,5 +11,5 @@ Access   reads
 --- @include "./read-activity.lua"
 
 local reply, sums = { now }, unfoldedSums()
-for type in string.gmatch(take(), '[^,]+') do reply[#reply + 1] = readPeriods(type, sums) end
+for _, type in ipairs(splitList(take())) do reply[#reply + 1] = readPeriods(type, sums) end
 return reply
