@@ -8,7 +8,7 @@ Access   works
 ]]
 --- @include "./connection/prelude.lua"
 --- @include "./jobs/gates.lua"
---- @include "./jobs/key-lines.lua"
+--- @include "./jobs/key-queues.lua"
 --- @include "./jobs/type-states.lua"
 --- @include "./statistics/counters.lua"
 --- @include "./membership/subscriptions.lua"
@@ -19,7 +19,7 @@ local serviceType = take()
 if isSubscribed(serviceType) then return 0 end
 local ids = call('ZRANGE', key('gate', serviceType), 0, constants.maxDiscarded - 1)
 if #ids == 0 then ids = call('ZRANGE', key('delayed', serviceType), 0, constants.maxDiscarded - 1) end
-if #ids == 0 then ids = firstInLines(serviceType, constants.maxDiscarded) end
+if #ids == 0 then ids = firstInKeyQueues(serviceType, constants.maxDiscarded) end
 if #ids == 0 then
   ids = call('HRANDFIELD', key('suspended', serviceType), constants.maxDiscarded)
   for _, id in ipairs(ids) do restoreRun(serviceType, id) end

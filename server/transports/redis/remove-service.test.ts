@@ -46,11 +46,14 @@ describe('retiring a service', () => {
   it('leaves a type to a process that starts meanwhile', async () => {
     await subscribeOnce('shop', ['a', 'b']);
     const [registered, forgotten] = [deferred(), deferred()];
-    const [settle, forget] = [scripts.settle.run.bind(scripts.settle), scripts.forget.run.bind(scripts.forget)];
-    vi.spyOn(scripts.settle, 'run').mockImplementationOnce(async (...args) => {
+    const [rebalance, forget] = [
+      scripts.rebalance.run.bind(scripts.rebalance),
+      scripts.forget.run.bind(scripts.forget),
+    ];
+    vi.spyOn(scripts.rebalance, 'run').mockImplementationOnce(async (...args) => {
       registered.resolve();
       await forgotten.promise;
-      return settle(...args);
+      return rebalance(...args);
     });
     let starting: ReturnType<typeof consume> | undefined;
     vi.spyOn(scripts.forget, 'run').mockImplementationOnce(async (...args) => {

@@ -13,7 +13,7 @@
  *   and of delayed ones, by due time
  * - `line:<serviceType>:<key>` sorted set of the ids of the waiting jobs of one key, by priority and acceptance; `key` is
  *   empty, or an equals sign and the encoded key
- * - `lines:<serviceType>`, `blocked:<serviceType>` sorted sets of the keys with a line: those with an event that may
+ * - `lines:<serviceType>`, `blocked:<serviceType>` sorted sets of the keys with a queue: those with an event that may
  *   start, by turn, and those that wait, by the time at which their rate opens
  * - `held:<serviceType>` hash of the number of taken slots per key
  * - `windows:<serviceType>` hash of the open debounce windows per key: time of their opening, a space and the id of a job
@@ -25,9 +25,9 @@
  * - `handlers:<serviceType>` hash of the settings of each process that handles a service type, by process id
  * - `services`, `subscribed:<service>` sets of the services with subscriptions, and of the service types of one
  * - `members:<service>` sorted set of the ids of the consuming processes of a service, in the order of their start
- * - `settlement:<service>` hash: number of membership changes, the last one that is settled, and the number of service
- *   types on the queue that the service shares
- * - `settled` channel that announces the services with new settlements
+ * - `settlement:<service>` hash: number of membership changes, the last one that a rebalance includes, and the number of
+ *   service types on the queue that the service shares
+ * - `settled` channel that announces the rebalanced services
  * - `registrations`, `process:<id>` sorted set of process ids by the time at which their registration ends without a
  *   heartbeat; hash value of a process's description, which expires then
  * - `state:<id>` state of a process, which expires with its registration

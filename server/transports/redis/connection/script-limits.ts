@@ -24,7 +24,7 @@ export const maxDiscarded = 500;
 export const maxEvictedDeadLetters = 100;
 /** Maximum number of delayed events that one fetch of a job moves into their gates. */
 export const maxDuePerFetch = 100;
-/** Maximum number of service types that one script registers or settles. */
+/** Maximum number of service types that one script registers or rebalances. */
 export const maxTypesPerScript = 250;
 /** Span of the order of acceptance within a priority: the sum of both is exact up to 2^53. */
 export const orderSpan: number = 2 ** 44;

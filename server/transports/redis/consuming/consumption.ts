@@ -6,7 +6,7 @@ import { checkServer, connectConsumer } from '../connection/connect-redis.js';
 import type { DataEpoch } from '../connection/data-epoch.js';
 import { loadScripts } from '../connection/script.js';
 import { Membership } from '../membership/membership.js';
-import { SettlementListener } from '../membership/settlement.js';
+import { RebalanceListener } from '../membership/rebalance.js';
 import { withoutArguments } from '../redis-errors.js';
 import type { RedisSettings } from '../redis-options.js';
 import { RunEnds } from '../runs/run-ends.js';
@@ -25,7 +25,7 @@ export interface ConsumptionParts {
 
 /**
  * Part of a process in its service: its membership, the jobs that it takes, and the messages about runs. It has up to
- * three clients: one for consuming, one that hears of settlements, one that hears of runs.
+ * three clients: one for consuming, one that hears of rebalances, one that hears of runs.
  */
 export class Consumption {
   readonly #parts: ConsumptionParts;
@@ -33,7 +33,7 @@ export class Consumption {
   readonly #processId = randomUUID();
   #membership: Membership | undefined;
   #consumer: JobConsumer | undefined;
-  #settlements: SettlementListener | undefined;
+  #rebalances: RebalanceListener | undefined;
   #runEnds: Promise<RunEnds> | undefined;
   #isClosed = false;
 
@@ -61,7 +61,7 @@ export class Consumption {
     recorder.use(connection);
     const consumer = new JobConsumer({ ...parts, connection, recorder }, options);
     this.#consumer = consumer;
-    this.#settlements = new SettlementListener(await connectConsumer(settings, logger), logger);
+    this.#rebalances = new RebalanceListener(await connectConsumer(settings, logger), logger);
     const serve = new CoalescedTask(async () => consumer.serve(await membership.servedQueues()));
     const serveLater = (): void => {
       serve.run().catch((error: unknown) => {
@@ -71,8 +71,8 @@ export class Consumption {
         );
       });
     };
-    // Listens before it joins, so that it does not miss a settlement in between.
-    await this.#settlements.start(settings.prefix, service, serveLater);
+    // Listens before it joins, so that it does not miss a rebalance in between.
+    await this.#rebalances.start(settings.prefix, service, serveLater);
     // And before it takes a run, so that it misses no message about it.
     if (subscriptions.some(({ retainsRuns }) => retainsRuns === true)) await this.listening();
     membership.onHeartbeat(serveLater);
@@ -102,8 +102,8 @@ export class Consumption {
 
   async close(drainMs: number): Promise<CloseResult> {
     const { recorder, epoch } = this.#parts;
-    this.#settlements?.close();
-    this.#settlements = undefined;
+    this.#rebalances?.close();
+    this.#rebalances = undefined;
     // Its runs receive messages until they have ended.
     const result = (await this.#consumer?.close(drainMs)) ?? { released: 0, overdue: 0 };
     this.#consumer = undefined;

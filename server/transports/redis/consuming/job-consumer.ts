@@ -8,7 +8,7 @@ import { readNumber } from '../connection/reply.js';
 import { scripts } from '../connection/script.js';
 import { argumentPortions } from '../connection/tick-batch.js';
 import { decodeAnyEnvelope } from '../jobs/event-codec.js';
-import type { ServedQueue } from '../membership/settlement.js';
+import type { ServedQueue } from '../membership/rebalance.js';
 import { serviceTypeOf, sharedQueue } from '../names.js';
 import { withoutArguments } from '../redis-errors.js';
 import type { RedisSettings } from '../redis-options.js';

@@ -1,7 +1,7 @@
 --- @include "../connection/prelude.lua"
 --- @include "../jobs/attempts.lua"
 --- @include "../jobs/gates.lua"
---- @include "../jobs/key-lines.lua"
+--- @include "../jobs/key-queues.lua"
 --- @include "../jobs/type-states.lua"
 --- @include "../statistics/counters.lua"
 --- @include "../runs/run-waits.lua"
@@ -50,7 +50,7 @@ local function addActive(name, ids)
 end
 
 local function takeLimited(name, serviceType, turn, start)
-  local id, lineKey = takeFromGate(serviceType)
+  local id, keyName = takeFromGate(serviceType)
   if not id then
     endTurn(serviceType)
     call('ZREM', key('turns', name), serviceType)
@@ -59,14 +59,14 @@ local function takeLimited(name, serviceType, turn, start)
     call('SET', key('turn', name), turn)
     countTaken(serviceType)
     countStart(serviceType)
-    if lineKey then
-      countKeyStart(serviceType, queueKey(name) .. id, lineKey)
-      arrangeLine(serviceType, lineKey)
+    if keyName then
+      countKeyStart(serviceType, queueKey(name) .. id, keyName)
+      arrangeKeyQueue(serviceType, keyName)
     end
     call('ZADD', key('turns', name), turn + 1, serviceType)
     arrange(serviceType)
-  elseif lineKey then
-    arrangeLine(serviceType, lineKey)
+  elseif keyName then
+    arrangeKeyQueue(serviceType, keyName)
   end
 end
 

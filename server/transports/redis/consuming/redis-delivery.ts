@@ -87,7 +87,7 @@ export class RedisDelivery implements Delivery {
   async #keepSlot(lease: Lease, handlerEnd: Promise<void>, reply: Promise<CommitResult>): Promise<void> {
     await Promise.allSettled([handlerEnd, reply]);
     this.#freeSlot();
-    // The settlement after the end of this process frees what it abandoned.
+    // The rebalance after the end of this process frees what it abandoned.
     if (!this.#isAbandoned) await this.#recorder.freeSlot(lease);
   }
 

@@ -9,7 +9,7 @@ Access   works
 --- @include "../connection/prelude.lua"
 --- @include "../jobs/attempts.lua"
 --- @include "../jobs/gates.lua"
---- @include "../jobs/key-lines.lua"
+--- @include "../jobs/key-queues.lua"
 --- @include "../jobs/leases.lua"
 --- @include "../jobs/type-states.lua"
 --- @include "../statistics/counters.lua"

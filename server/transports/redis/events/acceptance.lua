@@ -24,8 +24,8 @@ end
 -- `window` until it is due or removed.
 --
 -- - `windowEnd(route, delayMs, openedAt)` returns the time at which a window closes
--- - `openWindow(route, lineKey, job, id)` opens one for a stored job
--- - `findWindow(route, lineKey)` returns the event in the window of a key, the prefix of its queue, and the time at
+-- - `openWindow(route, keyName, job, id)` opens one for a stored job
+-- - `findWindow(route, keyName)` returns the event in the window of a key, the prefix of its queue, and the time at
 --   which the window opened; nothing if there is none
 
 local function windowEnd(route, delayMs, openedAt)
@@ -34,19 +34,19 @@ local function windowEnd(route, delayMs, openedAt)
   return maxMs and math.min(closesAt, openedAt + maxMs) or closesAt
 end
 
-local function openWindow(route, lineKey, job, id)
-  call('HSET', job, 'window', lineKey)
-  call('HSET', key('windows', route.serviceType), lineKey, string.format('%.0f %s', now, id))
+local function openWindow(route, keyName, job, id)
+  call('HSET', job, 'window', keyName)
+  call('HSET', key('windows', route.serviceType), keyName, string.format('%.0f %s', now, id))
 end
 
-local function findWindow(route, lineKey)
+local function findWindow(route, keyName)
   local windows = key('windows', route.serviceType)
-  local window = call('HGET', windows, lineKey)
+  local window = call('HGET', windows, keyName)
   if not window then return nil end
   local openedAt, id = string.match(window, '^(%d+) (.*)$')
   local queue = jobQueue(route.serviceType, id)
   if queue and call('ZSCORE', key('delayed', route.serviceType), id) then return id, queue, tonumber(openedAt) end
-  call('HDEL', windows, lineKey)
+  call('HDEL', windows, keyName)
   return nil
 end
 
@@ -112,12 +112,12 @@ do
     local queue = queueKey(stateOf(serviceType).queue)
     local tail = tailOf(route, envelope, depth)
     local data = envelope.head .. tail
-    local lineKey = envelope.key
+    local keyName = envelope.key
     local sequence = call('INCR', key('sequence'))
     local order = string.format('%.0f', envelope.priority * constants.orderSpan + sequence)
     call('HSET', queue .. id, 'name', route.type, 'data', data, 'opts', '{}', 'timestamp', nowText,
       'priority', envelope.priority, 'serviceType', serviceType, 'order', order)
-    if lineKey ~= '' then call('HSET', queue .. id, 'key', lineKey) end
+    if keyName ~= '' then call('HSET', queue .. id, 'key', keyName) end
     if envelope.dedupe and not route.isTriggered then
       call('HSET', queue .. id, 'dedupe', envelope.dedupe)
       call('HINCRBY', envelope.dedupe, 'pending', 1)
@@ -130,7 +130,7 @@ do
       if not route.isTriggered and (envelope.parent or '') ~= '' then call('HSET', run, 'parent', envelope.parent) end
     end
     if dueAt then
-      openWindow(route, lineKey, queue .. id, id)
+      openWindow(route, keyName, queue .. id, id)
       enterLater(serviceType, id, dueAt - now)
     elseif envelope.delayMs > 0 then
       enterLater(serviceType, id, envelope.delayMs)

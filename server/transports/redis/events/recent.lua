@@ -7,7 +7,7 @@ Reply    for each event the result of readEvent
 Access   reads
 ]]
 --- @include "../connection/prelude.lua"
---- @include "../jobs/key-lines.lua"
+--- @include "../jobs/key-queues.lua"
 --- @include "../statistics/count-records.lua"
 --- @include "./stored-events.lua"
 
@@ -36,7 +36,7 @@ for _, serviceType in ipairs(serviceTypesOf(take())) do
   for _, name in ipairs({ serviceType, serviceOf(serviceType) }) do add(serviceType, runningOf(queueKey(name), serviceType)) end
   add(serviceType, call('ZREVRANGE', key('gate', serviceType), 0, constants.keptRecent - 1))
   add(serviceType, call('ZRANGE', key('delayed', serviceType), 0, constants.keptRecent - 1))
-  add(serviceType, firstInLines(serviceType, constants.keptRecent))
+  add(serviceType, firstInKeyQueues(serviceType, constants.keptRecent))
   for _, status in ipairs({ 'completed', 'failed' }) do
     local ids = call('LRANGE', key('recent', serviceType, status), 0, constants.keptRecent - 1)
     for index, element in ipairs(ids) do ids[index] = string.match(element, '^%S+') end

@@ -6,7 +6,7 @@ local function standsWaiting(serviceType, queue, id)
   for _, kind in ipairs({ 'gate', 'delayed' }) do
     if call('ZSCORE', key(kind, serviceType), id) then return true end
   end
-  local lineKey = call('HGET', queue .. id, 'key') or ''
-  if call('ZSCORE', key('line', serviceType, lineKey), id) then return true end
+  local keyName = call('HGET', queue .. id, 'key') or ''
+  if call('ZSCORE', key('line', serviceType, keyName), id) then return true end
   return call('LPOS', queue .. 'wait', id) and true or false
 end

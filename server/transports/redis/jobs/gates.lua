@@ -1,5 +1,5 @@
 --- @include "../connection/prelude.lua"
---- @include "./key-lines.lua"
+--- @include "./key-queues.lua"
 --- @include "./type-states.lua"
 
 -- Moves of a job between the sets and lists of its worker queue, which are laid out as BullMQ 6 expects them. `queue`
@@ -24,7 +24,7 @@ local function endLease(queue, id)
 end
 
 -- The gate in front of the worker queues. Events that wait stand in the gate of their service type, ordered by
--- priority, then acceptance, or in the line of its key; delayed ones by their due time. BullMQ receives an event when a
+-- priority, then acceptance, or in the queue of its key; delayed ones by their due time. BullMQ receives an event when a
 -- worker takes it.
 --
 -- A queue has two sorted sets of service types. `turns` holds those with an event that may start now. They take turns
@@ -32,7 +32,7 @@ end
 -- before the last turn that the queue gave. `due` holds the times at which delays end, rates open and waits of runs end.
 --
 -- - `enterGate(serviceType, id, order)`, `enterLater(serviceType, id, delayMs)` add a waiting or delayed event
--- - `leaveGate(serviceType, id)` removes one, `takeFromGate(serviceType)` the next one, with the key of its line
+-- - `leaveGate(serviceType, id)` removes one, `takeFromGate(serviceType)` the next one, with the key of its queue
 -- - `holdOnToKey(serviceType, job)` after the end of an attempt, `freeKey(serviceType, job)` after that of an event, which
 --   frees the slot of its key
 -- - `countTaken(serviceType)`, `countReturned(serviceType)` count the events that stand in BullMQ
@@ -43,10 +43,10 @@ local changedTypes, enteredTypes
 -- A debounce window ends if its event is due or leaves.
 local function closeWindow(serviceType, id)
   local queue = jobQueue(serviceType, id)
-  local lineKey = queue and call('HGET', queue .. id, 'window')
-  if not lineKey then return end
+  local keyName = queue and call('HGET', queue .. id, 'window')
+  if not keyName then return end
   call('HDEL', queue .. id, 'window')
-  call('HDEL', key('windows', serviceType), lineKey)
+  call('HDEL', key('windows', serviceType), keyName)
 end
 
 local function enterGate(serviceType, id, order)
@@ -54,10 +54,10 @@ local function enterGate(serviceType, id, order)
   local isLimited = state.concurrency or state.max or state.keys or state.hadKeys
   if state.isOpen and not isLimited then enteredTypes[serviceType] = true else changedTypes[serviceType] = true end
   if state.keys then
-    local lineKey, isHeld = lineOf(serviceType, id)
+    local keyName, isHeld = keyNameOf(serviceType, id)
     -- Behind those that have yet to be sorted by key.
     if isHeld or call('EXISTS', gate) == 0 then
-      enterLine(serviceType, id, tonumber(order), lineKey, isHeld)
+      enterKeyQueue(serviceType, id, tonumber(order), keyName, isHeld)
       return
     end
   end
@@ -71,14 +71,14 @@ end
 
 local function leaveGate(serviceType, id)
   local left = call('ZREM', key('gate', serviceType), id) + call('ZREM', key('delayed', serviceType), id)
-  if left == 0 and not (stateOf(serviceType).hadKeys and leaveLine(serviceType, id)) then return false end
+  if left == 0 and not (stateOf(serviceType).hadKeys and leaveKeyQueue(serviceType, id)) then return false end
   changedTypes[serviceType] = true
   closeWindow(serviceType, id)
   return true
 end
 
 local function takeFromGate(serviceType)
-  if stateOf(serviceType).keys then return popLine(serviceType) end
+  if stateOf(serviceType).keys then return popKeyQueue(serviceType) end
   return call('ZPOPMIN', key('gate', serviceType))[1]
 end
 
@@ -94,7 +94,7 @@ local function freeKey(serviceType, job)
   changedTypes[serviceType] = true
 end
 
--- Only a limit needs the number; a settlement that sets one counts anew.
+-- Only a limit needs the number; a rebalance that sets one counts anew.
 local function countTaken(serviceType)
   local state = stateOf(serviceType)
   if not state.concurrency then return end
@@ -163,8 +163,8 @@ do
     local state = stateOf(serviceType)
     local wakeAt = tonumber(call('ZRANGE', key('delayed', serviceType), '0', '0', 'WITHSCORES')[2])
     if state.hadKeys and sortWaiting(serviceType) then wakeAt = now end
-    if state.hadKeys and not state.keys then forgetLines(serviceType) end
-    if state.keys then wakeAt = earliest(wakeAt, openLines(serviceType)) end
+    if state.hadKeys and not state.keys then forgetKeyQueues(serviceType) end
+    if state.keys then wakeAt = earliest(wakeAt, openKeyQueues(serviceType)) end
     if state.hasTimers then
       wakeAt = earliest(wakeAt, tonumber(call('ZRANGE', key('timers', serviceType), 0, 0, 'WITHSCORES')[2]))
     end

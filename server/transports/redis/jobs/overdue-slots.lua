@@ -1,5 +1,5 @@
 --- @include "../connection/prelude.lua"
---- @include "./key-lines.lua"
+--- @include "./key-queues.lua"
 
 -- Slots of handlers that run on after their outcome. They count as taken until the handler returns, or its process is
 -- dead, and so does the slot of their key. `keepSlot(serviceType, token, id, starts, job)` begins that,
@@ -11,17 +11,17 @@ local function overdueLease(token, id, starts)
 end
 
 local function keepSlot(serviceType, token, id, starts, job)
-  local lineKey = call('HGET', job, 'held') or ''
-  call('HSET', key('overdue', serviceType), overdueLease(token, id, starts), lineKey)
-  if lineKey ~= '' then addHeld(serviceType, lineKey, 1) end
+  local keyName = call('HGET', job, 'held') or ''
+  call('HSET', key('overdue', serviceType), overdueLease(token, id, starts), keyName)
+  if keyName ~= '' then addHeld(serviceType, keyName, 1) end
 end
 
 local function dropSlot(serviceType, lease)
   local overdue = key('overdue', serviceType)
-  local lineKey = call('HGET', overdue, lease)
-  if not lineKey then return false end
+  local keyName = call('HGET', overdue, lease)
+  if not keyName then return false end
   call('HDEL', overdue, lease)
-  if lineKey ~= '' then addHeld(serviceType, lineKey, -1) end
+  if keyName ~= '' then addHeld(serviceType, keyName, -1) end
   return true
 end
 

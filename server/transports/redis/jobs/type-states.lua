@@ -1,6 +1,6 @@
 --- @include "../connection/prelude.lua"
 
--- `stateOf(serviceType)` returns the state in which the last settlement left a service type; a script reads it once.
+-- `stateOf(serviceType)` returns the state in which the last rebalance left a service type; a script reads it once.
 -- `jobQueue(serviceType, id)` returns the prefix of the keys of a job that is not leased: it stays where it was
 -- accepted until a worker of another queue takes it.
 

@@ -1,5 +1,5 @@
 --[[
-Makes a registered process a member of its service, which is to be settled anew.
+Makes a registered process a member of its service, which is to be rebalanced.
 
 KEYS[1]  prefix of the transport, a hash tag from which every key is derived
 ARGV     service, process id, place in the order of starts

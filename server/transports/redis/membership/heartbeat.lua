@@ -3,7 +3,7 @@ Extends the registration of a process, and removes dead members of its service.
 
 KEYS[1]  prefix of the transport, a hash tag from which every key is derived
 ARGV     process id, lifetime in ms, hash of the description, state, service if the process consumes, service
-Reply    nothing if the process is not registered; else 0 if the description has yet to be stored or 1, number of membership changes, the last one that is settled
+Reply    nothing if the process is not registered; else 0 if the description has yet to be stored or 1, number of membership changes, the last one that a rebalance includes
 Access   works
 ]]
 --- @include "../connection/prelude.lua"

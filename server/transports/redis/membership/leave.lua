@@ -1,5 +1,5 @@
 --[[
-Removes the registration of a process. Its settings are forgotten by the next settlement.
+Removes the registration of a process. Its settings are forgotten by the next rebalance.
 
 KEYS[1]  prefix of the transport, a hash tag from which every key is derived
 ARGV     process id, service

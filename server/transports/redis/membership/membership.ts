@@ -7,7 +7,7 @@ import { type Script, type ScriptArgument, scripts } from '../connection/script.
 import { maxTypesPerScript } from '../connection/script-limits.js';
 import { serviceTypeOf, sharedQueue } from '../names.js';
 import { withoutArguments } from '../redis-errors.js';
-import { readServedQueues, type ServedQueue, typeSettings } from './settlement.js';
+import { readServedQueues, type ServedQueue, typeSettings } from './rebalance.js';
 
 const heartbeatIntervalMs = 5_000;
 // A process may miss three heartbeats.
@@ -27,7 +27,7 @@ type MembershipOptions = Pick<ConsumeOptions, 'subscriptions' | 'declared' | 'de
 
 /**
  * Registration of this process on Redis: its subscriptions, its description and its heartbeat. Whenever a process of
- * the service joins, leaves or is found dead, one of its processes settles the service.
+ * the service joins, leaves or is found dead, one of its processes rebalances the service.
  */
 export class Membership {
   readonly #parts: MembershipParts;
@@ -98,7 +98,7 @@ export class Membership {
     await this.#heartbeat;
     try {
       const change = await this.#run(scripts.leave, [this.#id, this.#service]);
-      if (change !== null) await this.#settle(String(readNumber(change)));
+      if (change !== null) await this.#rebalance(String(readNumber(change)));
     } catch (error) {
       const seconds = lifetimeMs / 1_000;
       this.#parts.logger.warn(
@@ -128,11 +128,11 @@ export class Membership {
       this.#onRegisteredAgain();
       return;
     }
-    const [isDescribed, changes, settled] = readArray(reply);
+    const [isDescribed, changes, rebalanced] = readArray(reply);
     if (isDescribed === 0) await this.#describe(description, hash);
     this.#described = hash;
-    // Also if the process that began the settlement has died.
-    if (changes !== settled) await this.#settle(readString(changes));
+    // Also if the process that began the rebalance has died.
+    if (changes !== rebalanced) await this.#rebalance(readString(changes));
   }
 
   async #register(): Promise<void> {
@@ -152,14 +152,14 @@ export class Membership {
     if (kept.length > 0) for (const portion of portions(kept)) await this.#run(scripts.declare, portion);
     if (!this.#isConsumer) return;
     const entry = [this.#service, this.#id, this.#startOrder ?? 0];
-    await this.#settle(String(readNumber(await this.#run(scripts.enter, entry))));
+    await this.#rebalance(String(readNumber(await this.#run(scripts.enter, entry))));
   }
 
-  async #settle(change: string): Promise<void> {
+  async #rebalance(change: string): Promise<void> {
     let cursor = '0';
-    do cursor = readString(await this.#run(scripts.settle, [this.#service, cursor]));
+    do cursor = readString(await this.#run(scripts.rebalance, [this.#service, cursor]));
     while (cursor !== '0');
-    await this.#run(scripts.announceSettlement, [this.#service, change]);
+    await this.#run(scripts.announceRebalance, [this.#service, change]);
   }
 
   get #isConsumer(): boolean {

@@ -12,7 +12,7 @@ local function registerProcess(process, ttlMs, hash, state, consumerOf)
   return keepDescription(hash, ttlMs, consumerOf)
 end
 
--- Returns the number of changes of the service's members, and the last one that is settled.
+-- Returns the number of changes of the service's members, and the last one that a rebalance includes.
 local function changesOfMembers(service)
   local changes, settled = unpack(call('HMGET', key('settlement', service), 'changes', 'settled'))
   return changes or '0', settled or '0'

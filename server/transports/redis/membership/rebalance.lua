@@ -1,5 +1,5 @@
 --[[
-Settles service types of a service, about constants.maxTypesPerScript per call.
+Rebalances service types of a service, about constants.maxTypesPerScript per call.
 
 KEYS[1]  prefix of the transport, a hash tag from which every key is derived
 ARGV     service, cursor
@@ -8,7 +8,7 @@ Access   works
 ]]
 --- @include "../connection/prelude.lua"
 --- @include "../jobs/gates.lua"
---- @include "../jobs/key-lines.lua"
+--- @include "../jobs/key-queues.lua"
 --- @include "../jobs/overdue-slots.lua"
 --- @include "../jobs/type-states.lua"
 --- @include "./live-handlers.lua"
@@ -21,8 +21,8 @@ local function holdTakenJobs(serviceType)
     if serviceOf(name) == serviceOf(serviceType) then
       for _, list in ipairs({ 'wait', 'active' }) do
         for _, id in ipairs(call('LRANGE', queueKey(name) .. list, 0, -1)) do
-          local owner, lineKey = unpack(call('HMGET', queueKey(name) .. id, 'serviceType', 'key'))
-          if owner == serviceType and lineKey then holdKey(serviceType, queueKey(name) .. id, lineKey) end
+          local owner, keyName = unpack(call('HMGET', queueKey(name) .. id, 'serviceType', 'key'))
+          if owner == serviceType and keyName then holdKey(serviceType, queueKey(name) .. id, keyName) end
         end
       end
     end
@@ -39,10 +39,10 @@ local function limitKeys(serviceType, limits)
   end
   call('HSET', dispatch, 'keys', json, 'hadKeys', 1)
   holdTakenJobs(serviceType)
-  -- All lines are arranged anew, some with each call of openLines.
-  local lines, blocked = key('lines', serviceType), key('blocked', serviceType)
-  call('ZUNIONSTORE', blocked, 2, blocked, lines, 'WEIGHTS', 0, 0)
-  call('DEL', lines)
+  -- All key queues are arranged anew, some with each call of openKeyQueues.
+  local ready, blocked = key('lines', serviceType), key('blocked', serviceType)
+  call('ZUNIONSTORE', blocked, 2, blocked, ready, 'WEIGHTS', 0, 0)
+  call('DEL', ready)
 end
 
 -- `putIntoEffect(serviceType, json)` puts the settings of a process into effect: route, trigger, limits.
@@ -72,7 +72,7 @@ local function putIntoEffect(serviceType, json)
   limitKeys(serviceType, wanted.keys)
 end
 
--- `settle(serviceType)` decides by the members of the service where the events of a service type go. The settings of
+-- `rebalance(serviceType)` decides by the members of the service where the events of a service type go. The settings of
 -- the process that started last hold; if no process handles the type, the last ones do, and its gate is closed. A type
 -- without limits that all members handle goes through the queue that the service shares, so that no process receives
 -- an event that it cannot run.
@@ -131,7 +131,7 @@ local function assign(serviceType, queue)
   if former == service then call('HINCRBY', key('settlement', service), 'shared', -1) end
 end
 
-local function settle(serviceType)
+local function rebalance(serviceType)
   local dispatch = key('dispatch', serviceType)
   local json, handlerCount = latestHandler(serviceType)
   local former, isOpen, queue, concurrency, max =
@@ -161,5 +161,5 @@ members, memberCount, takenByType = {}, 0, nil
 local service, cursor = take(), take()
 readMembers(service)
 local page = call('SSCAN', key('subscribed', service), cursor, 'COUNT', constants.maxTypesPerScript)
-for _, serviceType in ipairs(page[2]) do settle(serviceType) end
+for _, serviceType in ipairs(page[2]) do rebalance(serviceType) end
 return page[1]

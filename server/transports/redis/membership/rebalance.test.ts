@@ -42,11 +42,11 @@ it.each<[string, Subscription]>([
   await until(() => one.waiting.length + canary.waiting.length === 5);
 });
 
-it('settles a service anew if the process that began it has died', async () => {
+it('rebalances a service if the process that began it has died', async () => {
   const one = await consume(['a', 'b']);
   const [dead] = await members();
   const two = await consume(['a']);
-  // The former process is gone, and a third one found it dead but died before it settled the service.
+  // The former process is gone, and a third one found it dead but died before it rebalanced the service.
   await expire([String(dead)]);
   await admin.zrem(key('members', 'shop'), String(dead));
   await admin.hincrby(key('settlement', 'shop'), 'changes', 1);
@@ -56,8 +56,8 @@ it('settles a service anew if the process that began it has died', async () => {
   );
   await two.transport.publish([envelope('a'), envelope('b')]);
   await until(() => one.waiting.length + two.waiting.length === 2);
-  const settlement = await admin.hgetall(key('settlement', 'shop'));
-  expect(settlement['settled']).toBe(settlement['changes']);
+  const rebalance = await admin.hgetall(key('settlement', 'shop'));
+  expect(rebalance['settled']).toBe(rebalance['changes']);
 });
 
 it('moves the queue of a type that only some processes handle, and forgets it afterwards', async () => {

@@ -28,7 +28,7 @@ function readSlots(slots: string | undefined): ServedQueue['slots'] {
   throw unexpected('the slots of a queue', slots);
 }
 
-/** One service type, and the settings of a process for it as the settlement reads them. */
+/** One service type, and the settings of a process for it as the rebalance reads them. */
 export interface TypeSettings {
   readonly serviceType: string;
   readonly json: string;
@@ -56,8 +56,8 @@ function limitsOf(rate: RateLimit | undefined): { readonly max?: number; readonl
   return rate === undefined ? {} : { max: rate.max, perMs: Math.ceil(rate.perMs) };
 }
 
-/** Listens for settlements of a service. Without it a process learns of them with its next heartbeat. */
-export class SettlementListener {
+/** Listens for rebalances of a service. Without it a process learns of them with its next heartbeat. */
+export class RebalanceListener {
   readonly #connection: Redis;
   readonly #logger: Logger;
 
@@ -66,14 +66,14 @@ export class SettlementListener {
     this.#logger = logger;
   }
 
-  async start(prefix: string, service: string, onSettled: () => void): Promise<void> {
+  async start(prefix: string, service: string, onRebalanced: () => void): Promise<void> {
     const channel = redisKey(prefix, 'settled');
     this.#connection.on('message', (from: string, message: string) => {
-      if (from === channel && message === service) onSettled();
+      if (from === channel && message === service) onRebalanced();
     });
     await this.#subscribe(channel);
     // Announcements are lost while the connection is.
-    this.#connection.on('ready', () => void this.#subscribe(channel).then(onSettled));
+    this.#connection.on('ready', () => void this.#subscribe(channel).then(onRebalanced));
   }
 
   async #subscribe(channel: string): Promise<void> {
@@ -82,7 +82,7 @@ export class SettlementListener {
     } catch (error) {
       this.#logger.warn(
         { err: withoutArguments(error) },
-        'could not subscribe to settlements; starts and stops of other processes take up to 5 s to take effect',
+        'could not subscribe to rebalances; starts and stops of other processes take up to 5 s to take effect',
       );
     }
   }
