@@ -77,10 +77,16 @@ export function ignoreRejection(value: unknown): void {
 
 /** An option has the wrong type or range. Thrown by the call that receives the option. */
 export class InvalidOptionError extends HubError {
-  constructor(option: string, expected: string, got: unknown) {
+  /** @param shown `type` if a text may be a secret, such as a key that was passed as the wrong option */
+  constructor(option: string, expected: string, got: unknown, shown: 'value' | 'type' = 'value') {
     ignoreRejection(got);
     const message = `${option} must be ${expected}, got`;
-    super('ERR_INVALID_OPTION', `${message} ${describe(got)}`, { publicMessage: `${message} ${describeType(got)}` });
+    const publicMessage = `${message} ${describeType(got)}`;
+    super(
+      'ERR_INVALID_OPTION',
+      shown === 'type' && typeof got === 'string' ? publicMessage : `${message} ${describe(got)}`,
+      { publicMessage },
+    );
   }
 }
 

@@ -34,7 +34,7 @@ describe('OptionChecker', () => {
     ['boolean', () => check.boolean('a', 0), 'a of f must be true or false, got 0'],
     ['string', () => check.string('a', 5), 'a of f must be a string, got 5'],
     ['name', () => check.name('a', 'x'.repeat(513)), 'a of f must be a string of 1 to 512 characters'],
-    ['function', () => check.function('a', 'x'), 'a of f must be a function, got "x"'],
+    ['function', () => check.function('a', 'x'), 'a of f must be a function, got a string'],
     ['methods', () => check.methods('a', { b() {} }, ['b', 'c']), 'a of f must be an object with the methods b, c'],
   ])('%s rejects an invalid value', (_, act, message) => {
     expect(act).toThrow(message);
@@ -72,6 +72,19 @@ it.each([
   ['127.example.com', false],
   ['localhost.example.com', false],
   ['mylocalhost', false],
+  ['127.1', true],
+  ['0x7f.0.0.2', true],
+  ['localhost.', true],
+  ['0:0:0:0:0:0:0:1', true],
+  ['[0:0:0:0:0:0:0:1]', true],
+  ['::ffff:127.0.0.1', true],
+  ['::ffff:10.0.0.1', false],
+  ['0.0.0.0', false],
+  ['::', false],
+  ['', false],
+  ['localhost/x', false],
+  ['localhost:80', false],
+  ['user@localhost', false],
   ['::2', false],
   ['10.0.0.1', false],
 ])('isLoopbackHost(%j) is %j', (host, expected) => {

@@ -40,18 +40,28 @@ export function checkName(value: unknown, subject: string): void {
 export class OptionChecker {
   readonly #owner: string;
   readonly #prefix: string;
+  readonly #shown: 'value' | 'type';
 
   /**
    * Refuses options that nobody reads: a misspelt `retries` must not pass for a setting.
    *
    * @param names every option that `owner` reads
    * @param group option of `owner` that holds these options, such as `retry`
+   * @param shown `type` for an owner that receives a secret, which may have been passed as the wrong option: errors name
+   * the types of values only
    */
-  constructor(options: unknown, names: readonly string[], owner: string, group?: string) {
+  constructor(
+    options: unknown,
+    names: readonly string[],
+    owner: string,
+    group?: string,
+    shown: 'value' | 'type' = 'value',
+  ) {
     this.#owner = owner;
+    this.#shown = shown;
     this.#prefix = group === undefined ? '' : `${group}.`;
     if (typeof options !== 'object' || options === null) {
-      throw new InvalidOptionError(`${group ?? 'options'} of ${owner}`, 'an object', options);
+      throw new InvalidOptionError(`${group ?? 'options'} of ${owner}`, 'an object', options, 'type');
     }
     const unknown = Object.keys(options).find((name) => !names.includes(name));
     if (unknown !== undefined) {
@@ -62,7 +72,8 @@ export class OptionChecker {
 
   /** Checks a rule that no other method has. */
   that(isValid: boolean, option: string, expected: string, got: unknown): void {
-    if (!isValid) throw new InvalidOptionError(`${this.#prefix}${option} of ${this.#owner}`, expected, got);
+    if (!isValid)
+      throw new InvalidOptionError(`${this.#prefix}${option} of ${this.#owner}`, expected, got, this.#shown);
   }
 
   required(option: string, value: unknown): void {
@@ -96,7 +107,7 @@ export class OptionChecker {
   }
 
   function(option: string, value: unknown): void {
-    this.that(value === undefined || typeof value === 'function', option, 'a function', value);
+    if (value !== undefined && typeof value !== 'function') this.#refuseType(option, 'a function', value);
   }
 
   /** Requires an object that has all of `methods`. */
@@ -105,12 +116,34 @@ export class OptionChecker {
       typeof value === 'object' &&
       value !== null &&
       methods.every((method) => typeof Reflect.get(value, method) === 'function');
-    this.that(value === undefined || isValid, option, `an object with the methods ${methods.join(', ')}`, value);
+    if (value !== undefined && !isValid) {
+      this.#refuseType(option, `an object with the methods ${methods.join(', ')}`, value);
+    }
+  }
+
+  /** Refuses a value of the wrong type. A text in place of an object or a function may be a key or a password. */
+  #refuseType(option: string, expected: string, value: unknown): never {
+    throw new InvalidOptionError(`${this.#prefix}${option} of ${this.#owner}`, expected, value, 'type');
   }
 }
 
-/** Returns `true` if a host name or address stays on this machine. @param host with or without brackets */
+/** Returns `true` if a host name or address, in any notation, stays on this machine. @param host with or without brackets */
 export function isLoopbackHost(host: string): boolean {
-  const name = host.replace(/^\[(.*)\]$/, '$1').toLowerCase();
-  return name === '::1' || /^127(\.\d{1,3}){3}$/.test(name) || /^(.+\.)?localhost$/.test(name);
+  const name = canonicalHost(host);
+  // An IPv4 address may be written as an IPv6 one.
+  return (
+    name !== undefined &&
+    /^(127(\.\d{1,3}){3}|\[::1\]|\[::ffff:7f[\da-f]{2}:[\da-f]{1,4}\]|(.+\.)?localhost)$/.test(name)
+  );
+}
+
+/**
+ * Returns a host as browsers send it: in lower case, an IPv4 address as four numbers, an IPv6 address in its short form
+ * and in brackets. `undefined` if it is not a host.
+ */
+export function canonicalHost(host: string): string | undefined {
+  const text = host.includes(':') && !host.startsWith('[') ? `[${host}]` : host;
+  const url = `http://${text}/`;
+  if (/[/?#@\\\s]/.test(text) || /\]?:\d*$/.test(text.replace(/^\[.*\]/, '')) || !URL.canParse(url)) return undefined;
+  return new URL(url).hostname.replace(/\.$/, '');
 }

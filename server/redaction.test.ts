@@ -1,10 +1,16 @@
 import { inspect } from 'node:util';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
+import { createAgent } from './agents/create-agent.js';
+import { mcpTools } from './agents/mcp/mcp-tools.js';
+import { AnthropicProvider, GeminiProvider, OpenAIProvider } from './agents/providers/vendor-providers.js';
+import { createDashboardHandler } from './dashboard/index.js';
 import { FatalError, HubError, InvalidOptionError } from './errors.js';
+import { createHub } from './hub/create-hub.js';
 import { PayloadNotJsonError } from './hub/errors.js';
 import { createRedactor, publicErrorInfo } from './redaction.js';
 import { KeyTypeError, TransportUnavailableError } from './transports/errors.js';
+import { redisTransport } from './transports/redis/redis-transport.js';
 
 afterEach(() => {
   vi.restoreAllMocks();
@@ -186,5 +192,32 @@ describe('publicErrorInfo', () => {
       },
     });
     expect(publicErrorInfo(hostile).message).toMatch(/withheld/);
+  });
+});
+
+describe('a secret that is passed as the wrong option', () => {
+  // Untyped code may pass anything.
+  const call = (create: (options: never) => unknown, options: unknown) => () => create(options as never);
+  const text = `sk-${secret}`;
+
+  it.each<[string, () => unknown]>([
+    ['baseUrl of a provider', call((options) => new OpenAIProvider(options), { apiKey: 'k', baseUrl: text })],
+    ['dialect of a provider', call((options) => new OpenAIProvider(options), { apiKey: 'k', dialect: text })],
+    ['apiKey of a provider', call((options) => new GeminiProvider(options), { apiKey: `${text} ` })],
+    ['the options of a provider', call((options) => new AnthropicProvider(options), text)],
+    ['url of redisTransport', call(redisTransport, { url: text })],
+    ['prefix of redisTransport', call(redisTransport, { prefix: `redis://:${text}@host` })],
+    ['client of redisTransport', call(redisTransport, { client: text })],
+    ['url of an MCP server', call(mcpTools, { url: `https://user:${text}` })],
+    ['cwd of an MCP server', call(mcpTools, { command: 'x', cwd: 1, stderr: text })],
+    ['provider of an agent', call(createAgent, { name: 'a', systemPrompt: '', provider: text, model: { model: 'm' } })],
+    ['model of an agent', call(createAgent, { name: 'a', systemPrompt: '', provider: { chat() {} }, model: text })],
+    ['authorize of a dashboard', call((options) => createDashboardHandler(createHub(), options), { authorize: text })],
+  ])('is not quoted: %s', async (_, create) => {
+    const thrown = await Promise.resolve()
+      .then(create)
+      .catch((error: unknown) => error);
+    expect(thrown).toBeInstanceOf(HubError);
+    expect(inspect(thrown)).not.toContain(secret);
   });
 });

@@ -248,7 +248,8 @@ function resolveAgentConfig(config: AgentConfig): AgentSpec {
   check.that(typeof name === 'string' && name !== '', 'name', 'a non-empty string', name);
   check.string('description', description);
   check.that(typeof systemPrompt === 'string', 'systemPrompt', 'a string', systemPrompt);
-  check.that(typeof provider?.chat === 'function', 'provider', 'an object with a chat method', provider);
+  check.required('provider', provider);
+  check.methods('provider', provider, ['chat']);
   check.that(Array.isArray(tools), 'tools', 'an array', tools);
   const hasTools = tools.length > 0 || registry !== undefined || (model?.tools?.length ?? 0) > 0;
   checkModelOptions(model, owner, hasTools);

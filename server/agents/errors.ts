@@ -7,14 +7,17 @@ import { HubError, quote, type SchemaIssue } from '../errors.js';
  */
 /** The model requested the same call with the same arguments `maxRepeats` times, in consecutive turns or in a cycle. */
 export class StuckLoopError extends HubError {
-  readonly toolName: string;
+  /** Name that the model called. Not enumerable, because the model may have invented it. */
+  declare readonly toolName: string;
 
-  constructor(toolName: string, repeats: number) {
-    super(
-      'ERR_STUCK_LOOP',
-      `the model called ${quote(toolName)} with the same arguments in ${repeats} turns; improve the tool's result, or raise maxRepeats`,
-    );
-    this.toolName = toolName;
+  /** @param exists the agent has a tool of this name */
+  constructor(toolName: string, repeats: number, exists: boolean) {
+    const messageWith = (tool: string): string =>
+      `the model called ${tool} with the same arguments in ${repeats} turns; improve the tool's result, or raise maxRepeats`;
+    super('ERR_STUCK_LOOP', messageWith(quote(toolName)), {
+      publicMessage: messageWith(exists ? quote(toolName) : 'a tool that does not exist'),
+    });
+    Object.defineProperty(this, 'toolName', { value: toolName });
   }
 }
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { copyFileSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { request } from 'node:http';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -195,6 +196,27 @@ it.each<[string, () => string[]]>([
   for (const query of ['events/order.placed', 'events/order.placed?id=e-1', 'introspection?request=checkout-17']) {
     expect((await fetch(`${url}api/${query}`)).status).toBe(404);
   }
+  child.kill('SIGINT');
+  expect(await ended).toMatchObject({ code: 0, stderr: '' });
+});
+
+it.each(['127.0.0.2', 'LOCALHOST'])('answers loopback names alone on %s', async (host) => {
+  const { child, ended } = commandLine.start([
+    'dashboard',
+    '--port',
+    '0',
+    '--host',
+    host,
+    '--json',
+    ...onFile('unused.db'),
+  ]);
+  const [line] = (await once(child.stdout ?? child, 'data')) as [Buffer];
+  const { url } = JSON.parse(line.toString()) as { url: string };
+  expect((await fetch(url)).status).toBe(200);
+  const rebound = request(url, { headers: { host: 'rebound.example.net' } }).end();
+  const [response] = await once(rebound, 'response');
+  response.resume();
+  expect(response.statusCode).toBe(403);
   child.kill('SIGINT');
   expect(await ended).toMatchObject({ code: 0, stderr: '' });
 });

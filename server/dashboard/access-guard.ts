@@ -1,4 +1,4 @@
-import { InvalidOptionError } from '../errors.js';
+import { errorInfo, InvalidOptionError } from '../errors.js';
 import type { Clock } from '../transports/clock.js';
 import type { Logger } from '../transports/transport.js';
 import { authorizeTimeout, type DashboardResponse, forbiddenHost, internalError, unauthorized } from './response.js';
@@ -27,7 +27,9 @@ export function createAccessGuard<TRequest, THandled>(
   logger: Logger,
   clock: Clock,
 ): AccessGuard<TRequest, THandled> {
-  const logRefusal = createRefusalLog(logger, () => clock.monotonic());
+  const limited = createLimitedLog(() => clock.monotonic());
+  const logRefusal = (reason: string): void =>
+    limited(reason, (refused) => logger.warn({ refused }, `dashboard: requests refused: ${reason}`));
 
   async function check(allows: NonNullable<typeof authorize>, request: TRequest): Promise<Refusal<THandled>> {
     try {
@@ -40,7 +42,9 @@ export function createAccessGuard<TRequest, THandled>(
       logRefusal('authorize did not return true');
       return (await onUnauthorized?.(request)) ?? unauthorized;
     } catch (error) {
-      logger.error({ err: error }, 'dashboard: authorize or onUnauthorized failed; the request was denied');
+      limited(`thrown: ${reasonOf(error)}`, (refused) =>
+        logger.error({ err: error, refused }, 'dashboard: authorize or onUnauthorized failed; the request was denied'),
+      );
       return internalError;
     }
   }
@@ -104,22 +108,35 @@ function isHost(value: unknown): value is string {
 }
 
 const intervalMs = 60_000;
+/** Reasons are few: names of error classes. Beyond this number they share one line. */
+const maxReasons = 100;
+
+/** Calls `write` with the number of calls for `reason` since the last one that was written, or does nothing. */
+export type LimitedLog = (reason: string, write: (count: number) => void) => void;
 
 /**
- * Creates a function that logs refused requests, at most one line per reason and minute: requests of a stranger must not
- * fill the log. Each line has the number of refusals since the previous one.
+ * Creates a log of at most one line per reason and minute: requests of a stranger, and pages that poll while a server is
+ * down, must not fill the log.
  *
  * @param now current time in milliseconds from an arbitrary point
  */
-function createRefusalLog(logger: Logger, now: () => number): (reason: string) => void {
+export function createLimitedLog(now: () => number): LimitedLog {
   const reasons = new Map<string, { loggedAt: number; unlogged: number }>();
-  return (reason) => {
-    const entry = reasons.get(reason) ?? { loggedAt: Number.NEGATIVE_INFINITY, unlogged: 0 };
-    reasons.set(reason, entry);
+  return (reason, write) => {
+    const key = reasons.has(reason) || reasons.size < maxReasons ? reason : '';
+    const entry = reasons.get(key) ?? { loggedAt: Number.NEGATIVE_INFINITY, unlogged: 0 };
+    reasons.set(key, entry);
     entry.unlogged += 1;
     if (now() - entry.loggedAt < intervalMs) return;
-    logger.warn({ refused: entry.unlogged }, `dashboard: requests refused: ${reason}`);
     entry.loggedAt = now();
+    const count = entry.unlogged;
     entry.unlogged = 0;
+    write(count);
   };
+}
+
+/** Returns the reason of a thrown value, for {@link createLimitedLog}: its code, or else its name. */
+export function reasonOf(thrown: unknown): string {
+  const { name, code } = errorInfo(thrown);
+  return code ?? name;
 }

@@ -26,7 +26,7 @@ export function createDashboardHandler(hub: Hub, options: DashboardOptions = {})
   const core = createDashboardCore<Exchange, 'handled'>(hub, {
     ...settings,
     owner: 'createDashboardHandler',
-    hostOf: ({ req }) => req.headers.host,
+    hostOf: ({ req }) => authorityOf(req),
     authorize: authorize && (({ req }) => authorize(req)),
     onUnauthorized:
       onUnauthorized &&
@@ -61,6 +61,12 @@ export function createDashboardHandler(hub: Hub, options: DashboardOptions = {})
 interface Exchange {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
+}
+
+/** Returns the host that a request names: HTTP/2 has a pseudo-header in place of `Host`, and in preference to it. */
+function authorityOf({ headers }: IncomingMessage): string | undefined {
+  const authority = headers[':authority'];
+  return typeof authority === 'string' ? authority : headers.host;
 }
 
 function readRequest(req: IncomingMessage, basePath: string): DashboardRequest {

@@ -1,6 +1,6 @@
 import { InvalidOptionError } from '../errors.js';
 import type { Hub } from '../hub/hub.js';
-import { type AccessRules, createAccessGuard } from './access-guard.js';
+import { type AccessRules, createAccessGuard, createLimitedLog, reasonOf } from './access-guard.js';
 import {
   commonHeaders,
   type DashboardRequest,
@@ -19,7 +19,7 @@ export interface DashboardCore<TRequest, THandled> {
     request: TRequest,
     parts: DashboardRequest,
   ): DashboardResponse | THandled | Promise<DashboardResponse | THandled>;
-  /** Logs an error. Never throws. */
+  /** Logs an error, at most one of a kind per minute, with their number. Never throws. */
   logError(error: unknown, message: string): void;
 }
 
@@ -40,7 +40,9 @@ export function createDashboardCore<TRequest, THandled>(
   checkHub(hub);
   const { logger } = hub;
   const isOpen = rules.authorize === undefined;
-  const guard = createAccessGuard(rules, logger, hub.transport.clock);
+  const { clock } = hub.transport;
+  const guard = createAccessGuard(rules, logger, clock);
+  const limited = createLimitedLog(() => clock.monotonic());
   const route = createRouter(hub, {
     basePath,
     onFailure: (error) => logError(error, 'dashboard: failed to read the hub'),
@@ -54,7 +56,7 @@ export function createDashboardCore<TRequest, THandled>(
 
   function logError(error: unknown, message: string): void {
     try {
-      logger.error({ err: error }, message);
+      limited(`${message}: ${reasonOf(error)}`, (count) => logger.error({ err: error, count }, message));
     } catch {
       // A throwing logger must not crash the server, and there is nowhere else to report to.
     }

@@ -1,6 +1,10 @@
+import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { connect, createServer as createHttp2Server } from 'node:http2';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { InvalidOptionError } from '../errors.js';
+import { TransportUnavailableError } from '../transports/errors.js';
 import { createDashboardHandler, type DashboardOptions } from './index.js';
 import { hostileTypes, startTestHub } from './test-hub.fixture.js';
 import { jsonOf, serve } from './test-server.fixture.js';
@@ -78,7 +82,11 @@ describe('authorize', () => {
     expect(reply.status).toBe(500);
     expect(reply.body.toString()).not.toContain('secret');
     expect(lines).toEqual([
-      { level: 'error', fields: { err: new Error('secret') }, message: expect.stringContaining('authorize') },
+      {
+        level: 'error',
+        fields: { err: new Error('secret'), refused: 1 },
+        message: expect.stringContaining('authorize'),
+      },
     ]);
   });
 
@@ -154,6 +162,41 @@ describe('allowedHosts', () => {
   });
 });
 
+it('logs failed reads once per minute and error, with their number', async () => {
+  const { hub, clock, lines } = await startTestHub();
+  const down = Object.create(hub, {
+    revision: { value: () => Promise.reject(new TransportUnavailableError('redis is down')) },
+  });
+  const server = await serve(createDashboardHandler(down));
+  for (let sent = 0; sent < 5; sent += 1) expect((await server.get('/api/introspection')).status).toBe(503);
+  await clock.advance(60_000);
+  for (let sent = 0; sent < 5; sent += 1) await server.get('/api/introspection?events=columns');
+  const code = 'ERR_TRANSPORT_UNAVAILABLE';
+  expect(lines.map(({ fields }) => fields)).toMatchObject([
+    { err: { code }, count: 1 },
+    { err: { code }, count: 5 },
+  ]);
+});
+
+it.each([
+  ['a stranger', {}, 'rebound.example.net', 403],
+  ['a stranger that adds a Host header', { host: 'localhost' }, 'rebound.example.net', 403],
+  ['localhost', {}, 'localhost:4000', 200],
+])('checks the authority of HTTP/2: %s', async (_, headers, authority, status) => {
+  const { hub } = await startTestHub();
+  const handler = createDashboardHandler(hub, { allowedHosts: ['localhost'] });
+  // The compatibility API of node:http2 has the members that the handler uses.
+  const server = createHttp2Server((req, res) => handler(req as never, res as never));
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const session = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  onTestFinished(() => {
+    session.destroy();
+    server.close();
+  });
+  const [received] = await once(session.request({ ':path': '/', ':authority': authority, ...headers }), 'response');
+  expect(received[':status']).toBe(status);
+});
+
 describe('onUnauthorized', () => {
   it('responds in place of the 401', async () => {
     const { server } = await setUp({
@@ -199,6 +242,26 @@ describe('refusals', () => {
     ]);
   });
 
+  it('by an authorize that throws are logged once per minute and error, with their number', async () => {
+    let error: Error = new RangeError('secret');
+    const { server, clock, lines } = await setUp({
+      authorize: () => {
+        throw error;
+      },
+    });
+    for (let sent = 0; sent < 5; sent += 1) await server.get('/');
+    error = Object.assign(new Error('secret'), { code: 'ECONNREFUSED' });
+    await server.get('/');
+    await clock.advance(60_000);
+    error = new RangeError('secret');
+    await server.get('/');
+    expect(lines.map(({ fields }) => fields)).toMatchObject([
+      { err: { name: 'RangeError' }, refused: 1 },
+      { err: { code: 'ECONNREFUSED' }, refused: 1 },
+      { err: { name: 'RangeError' }, refused: 5 },
+    ]);
+  });
+
   it('follow an authorize that does not settle within 10 seconds', async () => {
     const asked = new Deferred();
     const { server, clock, lines } = await setUp({
@@ -227,7 +290,7 @@ describe('invalid arguments', () => {
   it.each([
     [{ basePath: 7 }, 'basePath must be a path such as "/dash", percent-encoded, without "?" or "#", got 7'],
     [{ basePath: 'https://example.com/dash' }, 'got "https://example.com/dash"'],
-    [{ authorize: 'admin' }, 'authorize of createDashboardHandler must be a function, got "admin"'],
+    [{ authorize: 'admin' }, 'authorize of createDashboardHandler must be a function, got a string'],
     [
       { authorise: () => true },
       'one of basePath, authorize, onUnauthorized, allowedHosts, frameAncestors, got "authorise"',

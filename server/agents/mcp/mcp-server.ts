@@ -31,17 +31,17 @@ export type McpServer = McpHttpServer | McpProcessServer;
 export function checkMcpServer(server: McpServer): void {
   const owner = 'mcpTools';
   if (typeof server === 'object' && server !== null && 'url' in server) {
-    const check = new OptionChecker(server, ['url', 'headers'], owner);
-    check.that(isHttpUrl(server.url), 'url', 'an http or https URL without credentials', typeof server.url);
-    check.that(areHeaders(server.headers), 'headers', 'an object of valid header values', typeof server.headers);
+    const check = new OptionChecker(server, ['url', 'headers'], owner, undefined, 'type');
+    check.that(isHttpUrl(server.url), 'url', 'an http or https URL without credentials', server.url);
+    check.that(areHeaders(server.headers), 'headers', 'an object of valid header values', server.headers);
     return;
   }
-  const check = new OptionChecker(server, ['command', 'args', 'env', 'cwd', 'stderr'], owner);
+  const check = new OptionChecker(server, ['command', 'args', 'env', 'cwd', 'stderr'], owner, undefined, 'type');
   const { command, args, env, cwd, stderr } = server;
-  check.that(typeof command === 'string' && command !== '', 'command or url', 'a non-empty string', typeof command);
+  check.that(typeof command === 'string' && command !== '', 'command or url', 'a non-empty string', command);
   const isList = args === undefined || (Array.isArray(args) && args.every((arg) => typeof arg === 'string'));
-  check.that(isList, 'args', 'an array of strings', typeof args);
-  check.that(env === undefined || isRecordOfStrings(env), 'env', 'an object of strings', typeof env);
+  check.that(isList, 'args', 'an array of strings', args);
+  check.that(env === undefined || isRecordOfStrings(env), 'env', 'an object of strings', env);
   check.string('cwd', cwd);
   check.that(stderr === undefined || ['ignore', 'inherit'].includes(stderr), 'stderr', 'ignore or inherit', stderr);
 }

@@ -151,7 +151,7 @@ export function checkModelOptionNames(options: ModelOptions, owner = 'the model 
  */
 export function checkModelOptions(model: ModelOptions, owner: string, hasTools: boolean): void {
   if (typeof model !== 'object' || model === null) {
-    throw new InvalidOptionError(`model of ${owner}`, 'an object such as { model: "..." }', model);
+    throw new InvalidOptionError(`model of ${owner}`, 'an object such as { model: "..." }', model, 'type');
   }
   checkModelOptionNames(model, `model of ${owner}`);
   const check = new OptionChecker(model, names, owner, 'model');

@@ -130,7 +130,7 @@ function vendorOf(options: OpenAIProviderOptions): Vendor {
   const { dialect, baseUrl = openAI.baseUrl } = options ?? {};
   if (dialect === undefined) return isOpenAIHost(baseUrl) ? openAI : compatibleServer;
   if (dialect !== 'openai' && dialect !== 'compatible') {
-    throw new InvalidOptionError('dialect of OpenAIProvider', '"openai" or "compatible"', dialect);
+    throw new InvalidOptionError('dialect of OpenAIProvider', '"openai" or "compatible"', dialect, 'type');
   }
   return dialect === 'openai' ? openAI : compatibleServer;
 }
@@ -262,7 +262,8 @@ const warned = new Set<string>();
 function checkBaseUrl(baseUrl: unknown, provider: string): string {
   const url = typeof baseUrl === 'string' && URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
   if (typeof baseUrl !== 'string' || url === undefined || !/^https?:$/.test(url.protocol)) {
-    throw new InvalidOptionError(`baseUrl of ${provider}`, 'an http or https URL', baseUrl);
+    // A key may have been passed as the wrong option.
+    throw new InvalidOptionError(`baseUrl of ${provider}`, 'an http or https URL', baseUrl, 'type');
   }
   if (url.username !== '' || url.password !== '' || url.search !== '') {
     // Only the origin: the refused part may be a secret.

@@ -1,5 +1,8 @@
+import { inspect } from 'node:util';
 import { describe, expect, test, vi } from 'vitest';
+import { createRedactor, publicErrorInfo } from '../../redaction.js';
 import type { ScriptEntry } from '../../testing/scripted-provider.js';
+import { AgentRunError } from '../agent/run-result.js';
 import type { AgentConfig } from '../create-agent.js';
 import { EmptyAnswerError, StuckLoopError, TruncatedOutputError } from '../errors.js';
 import { add, agentOf, callAdd, memoryOf, usageOf } from '../scripted-agent.fixture.js';
@@ -105,6 +108,18 @@ describe('a run that does not complete', () => {
   test('ends at maxRepeats', async () => {
     const { agent } = agentOf([callAdd(1, 2), callAdd(1, 2)], { maxRepeats: 2 });
     expect((await agent.run('x')).error).toBeInstanceOf(StuckLoopError);
+  });
+
+  test('names a tool that the model invented to nobody but the model', async () => {
+    const invented = { toolCalls: [{ name: 'alice@example.com', arguments: {} }] };
+    const { agent } = agentOf([invented, invented], { maxRepeats: 2 });
+    const result = await agent.run('x');
+    const { error } = result;
+    expect(error).toBeInstanceOf(StuckLoopError);
+    expect(error?.message).toContain('"alice@example.com"');
+    const shown = inspect(createRedactor().loggable(new AgentRunError(result)), { depth: 9 });
+    expect(`${shown}${JSON.stringify(error)}${publicErrorInfo(error).message}`).not.toContain('alice');
+    expect(publicErrorInfo(error).message).toContain('a tool that does not exist');
   });
 
   test.each([

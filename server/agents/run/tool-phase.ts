@@ -105,7 +105,7 @@ export class ToolPhase {
     const answered = this.#answer(turn, refusalOf, repeats, onResult);
     if (stuck === undefined) return answered;
     return answered.then(() => {
-      throw new StuckLoopError(stuck.name, maxRepeats);
+      throw new StuckLoopError(stuck.name, maxRepeats, this.#options.tools.get(stuck.name) !== undefined);
     });
   }
 

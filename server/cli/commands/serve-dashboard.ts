@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { createDashboardHandler } from '../../dashboard/create-dashboard-handler.js';
+import { canonicalHost, isLoopbackHost } from '../../options.js';
 import type { CommandContext } from '../command-context.js';
 
 /** Options of `hubline dashboard`. */
@@ -17,8 +18,9 @@ export async function serveDashboard(
   { port, host }: DashboardFlags,
 ): Promise<void> {
   const hub = await connection.hub();
-  const isLocal = ['127.0.0.1', 'localhost', '::1'].includes(host);
-  const server = createServer(createDashboardHandler(hub, isLocal ? { allowedHosts: loopback } : {}));
+  const isLocal = isLoopbackHost(host);
+  const allowedHosts = [...loopback, canonicalHost(host) ?? host];
+  const server = createServer(createDashboardHandler(hub, isLocal ? { allowedHosts } : {}));
   server.listen(port, host);
   await once(server, 'listening');
   const address = server.address();

@@ -12,7 +12,7 @@ describe('registration', () => {
     [{ type: 'a\nb' }, 'type of hub.event must be'],
     [{ type: '\ud800' }, 'type of hub.event must be'],
     [{ type: 7 }, 'type of hub.event must be'],
-    [{ type: 'a', handler: 'x' }, 'handler of event "a" must be a function, got "x"'],
+    [{ type: 'a', handler: 'x' }, 'handler of event "a" must be a function, got a string'],
     [{ type: 'a', handler() {}, timeoutMs: 0 }, 'timeoutMs of event "a"'],
     [{ type: 'a', handler() {}, timeoutMs: Number.POSITIVE_INFINITY }, 'timeoutMs of event "a"'],
     [{ type: 'a', handler() {}, timeoutMs: Number.MAX_VALUE }, 'timeoutMs of event "a"'],

@@ -89,12 +89,12 @@ const optionNames = [
 
 /** @throws {InvalidOptionError} */
 export function resolveRedisOptions(options: RedisTransportOptions): RedisSettings {
-  const check = new OptionChecker(options, optionNames, 'redisTransport');
+  const check = new OptionChecker(options, optionNames, 'redisTransport', undefined, 'type');
   const { client = {}, prefix = 'hub' } = options;
   const { url = options.client === undefined ? 'redis://127.0.0.1:6379' : undefined } = options;
   const { lockDurationMs = 10_000, stalledIntervalMs = 5_000, emitTimeoutMs = 2_000 } = options;
   const { maxCrashes = 3, maxDeadLetters = defaultMaxDeadLetters } = options;
-  checkClientOptions(new OptionChecker(client, clientOptionNames, 'redisTransport', 'client'), client);
+  checkClientOptions(new OptionChecker(client, clientOptionNames, 'redisTransport', 'client', 'type'), client);
   const address: ClientOptions = url === undefined ? {} : readUrl(check, url);
   // Those of `client` say how to encrypt, such as with which certificate.
   const tls = client.tls ?? address.tls;
