@@ -5,6 +5,8 @@
  */
 
 export type { ErrorInfo } from '../errors.js';
+export type { BoundedLog, LogBounds, LogEntry, LogPage, LogStorage } from './bounded-log.js';
+export { CheckedLog } from './bounded-log.js';
 export type { Clock, Timer } from './clock.js';
 export { systemClock } from './clock.js';
 export type { EnvelopePayload } from './delivery.js';
