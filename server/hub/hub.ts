@@ -284,6 +284,9 @@ export interface Hub {
 export interface StopResult {
   /** Number of events that were still running at the deadline and were released. */
   readonly released: number;
-  /** Number of handlers that ignored their `timeoutMs` and were still running at the deadline. Their outcome is recorded. */
+  /**
+   * Number of handlers, and of runs with functions of steps, that ignored their `timeoutMs` or the abort of their signal
+   * and were still running at the deadline. Their outcome is recorded.
+   */
   readonly overdue: number;
 }

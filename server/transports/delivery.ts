@@ -149,9 +149,10 @@ export interface Delivery {
    * Records the outcome and publishes the follow-ups in one step. Returns the result without a promise if the transport
    * records it at once.
    *
-   * @param handlerEnd promise of a handler that still runs, because it ignored its timeout. The delivery keeps its
-   *   concurrency slot, the shared one as well as those of its type and its key, until the promise settles. Until then
-   *   `close` waits for it within `drainMs`. The promise must not reject.
+   * @param handlerEnd promise of a function that still runs, because it ignored its timeout. The delivery keeps its
+   *   concurrency slot, the shared one as well as those of its type and its key, until the promise settles. A run keeps
+   *   the shared one alone: its own retry needs the others. Until then `close` waits for it within `drainMs`. The promise
+   *   must not reject.
    */
   commit(outcome: Outcome, handlerEnd?: Promise<void>): CommitResult | Promise<CommitResult>;
   /** Recorded entries of the run by key, in the order of recording. */

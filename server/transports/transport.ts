@@ -104,7 +104,7 @@ export interface ConnectedProcess {
 export interface CloseResult {
   /** Number of deliveries that were still running at the deadline and were released. */
   readonly released: number;
-  /** Number of handlers that ignored their timeout and were still running at the deadline. Their outcome is recorded. */
+  /** Number of deliveries with an outcome of which a function was still running at the deadline. */
   readonly overdue: number;
 }
 

@@ -26,8 +26,8 @@ export class Attempt implements CallCallbacks {
     this.#event = event;
     this.#delivery = delivery;
     this.#host = host;
-    this.#recorder = new OutcomeRecorder('event', type, followUps, delivery, host);
     this.#call = new HandlerCall(type, timeoutMs, host.transport.clock, this);
+    this.#recorder = new OutcomeRecorder('event', type, followUps, delivery, host, this.#call);
     this.#emitter = new AttemptEmitter(host.publisher, delivery.envelope, 'emit:');
   }
 
@@ -85,7 +85,7 @@ export class Attempt implements CallCallbacks {
 
   onThrow(error: unknown): void {
     this.#emitter.close();
-    this.#recorder.retryOrFail(error, this.#event.retry, this.#delivery.attempt, this.#call.unfinished);
+    this.#recorder.retryOrFail(error, this.#event.retry, this.#delivery.attempt);
   }
 
   #invoke(payload: unknown): void {

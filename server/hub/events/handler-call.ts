@@ -22,7 +22,8 @@ export class HandlerCall {
   readonly #timeout: Timer | undefined;
   readonly #operation: Operation | undefined;
   #hasEnded = false;
-  #hasTimedOut = false;
+  /** The call timed out or was aborted: the handler may run on. */
+  #isAborted = false;
   /** Promise of the current stage. */
   #running: Promise<unknown> | undefined;
   #context: HandlerContext | undefined;
@@ -40,7 +41,7 @@ export class HandlerCall {
     if (timeoutMs === undefined) return;
     this.#timeout = clock.after(timeoutMs, () => {
       const error = new HandlerTimeoutError(owner, timeoutMs);
-      this.#hasTimedOut = true;
+      this.#isAborted = true;
       this.#context?.abort(error);
       this.#fail(error);
     });
@@ -89,16 +90,18 @@ export class HandlerCall {
     this.#callbacks.onReturn(value);
   }
 
-  /** Resolves when a handler that exceeded its timeout returns; `undefined` if the call did not time out. */
+  /** Resolves when a handler that ran on after its timeout or abort returns; `undefined` for any other call. */
   get unfinished(): Promise<void> | undefined {
-    return this.#hasTimedOut ? this.#running?.then(ignore, ignore) : undefined;
+    return this.#isAborted ? this.#running?.then(ignore, ignore) : undefined;
   }
 
   /** Ends the call without a callback. `reason` aborts the handler, if it runs. */
   cancel(reason?: Error): void {
     if (reason !== undefined) this.#operation?.fail(reason);
     this.#end();
-    if (reason !== undefined) this.#context?.abort(reason);
+    if (reason === undefined) return;
+    this.#isAborted = true;
+    this.#context?.abort(reason);
   }
 
   #fail(error: unknown): void {

@@ -13,6 +13,12 @@ export function preflightError(name: string, { refusal, envelope: { depth } }: D
   return refusal ?? (depth > maxDepth ? new DepthLimitError(name, depth, maxDepth) : undefined);
 }
 
+/** Functions of the user that a delivery called. */
+export interface CalledFunctions {
+  /** Resolves when those that ran on after their timeout or abort have returned; `undefined` if there are none. */
+  readonly unfinished: Promise<void> | undefined;
+}
+
 /** Commits the outcome of a delivery and logs its failure. */
 export class OutcomeRecorder {
   readonly #kind: 'event' | 'workflow';
@@ -21,7 +27,7 @@ export class OutcomeRecorder {
   readonly #delivery: Delivery;
   readonly #host: HandlerHost;
   readonly #startedAt: number;
-  #handlerEnd: Promise<void> | undefined;
+  readonly #functions: CalledFunctions;
   /** Step that failed, of a run. */
   #step: string | undefined;
 
@@ -31,12 +37,14 @@ export class OutcomeRecorder {
     followUpNames: FollowUpNames,
     delivery: Delivery,
     host: HandlerHost,
+    functions: CalledFunctions,
   ) {
     this.#kind = kind;
     this.#name = name;
     this.#followUps = followUpNames;
     this.#delivery = delivery;
     this.#host = host;
+    this.#functions = functions;
     this.#startedAt = host.transport.clock.monotonic();
   }
 
@@ -55,18 +63,8 @@ export class OutcomeRecorder {
     this.#commit({ status: 'released', durationMs: this.#durationMs(), delayMs });
   }
 
-  /**
-   * Schedules a retry if the policy allows one, otherwise records terminal failure.
-   *
-   * @param handlerEnd promise of a handler that ignored its timeout and still runs
-   */
-  retryOrFail(
-    error: unknown,
-    retry: ResolvedRetry | undefined,
-    attempt: number,
-    handlerEnd?: Promise<void> | undefined,
-  ): void {
-    this.#handlerEnd = handlerEnd;
+  /** Schedules a retry if the policy allows one, otherwise records terminal failure. */
+  retryOrFail(error: unknown, retry: ResolvedRetry | undefined, attempt: number): void {
     const delayMs = this.#nextDelayMs(error, retry, attempt);
     if (delayMs instanceof Promise) void delayMs.then((ms) => this.#retryAfter(ms, error));
     else this.#retryAfter(delayMs, error);
@@ -163,7 +161,7 @@ export class OutcomeRecorder {
 
   #commit(outcome: Outcome): void {
     try {
-      const committed = this.#delivery.commit(outcome, this.#handlerEnd);
+      const committed = this.#delivery.commit(outcome, this.#functions.unfinished);
       if (committed instanceof Promise) committed.catch((error: unknown) => this.#logUnrecorded(error));
     } catch (error) {
       this.#logUnrecorded(error);

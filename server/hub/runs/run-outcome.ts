@@ -1,6 +1,6 @@
 import type { ErrorInfo } from '../../errors.js';
 import { StepFailedError, WorkflowVersionError } from '../errors.js';
-import { OutcomeRecorder } from '../events/outcome-recorder.js';
+import { type CalledFunctions, OutcomeRecorder } from '../events/outcome-recorder.js';
 import { encodeResult } from '../events/payload.js';
 import type { SteppedRun } from './requested-step.js';
 import { entryKey } from './run-entry.js';
@@ -10,7 +10,7 @@ import type { StepRequest } from './run-replay.js';
 const releaseDelayMs = 1_000;
 
 /** Run that has an outcome. */
-export type ConcludedRun = Pick<SteppedRun, 'workflow' | 'delivery' | 'host' | 'replay'>;
+export type ConcludedRun = Pick<SteppedRun, 'workflow' | 'delivery' | 'host' | 'replay'> & CalledFunctions;
 
 /** Outcome of one delivery of a run. Each delivery calls one of the methods that record it, once. */
 export class RunOutcome {
@@ -22,7 +22,8 @@ export class RunOutcome {
     const { workflow, delivery, host } = run;
     const kind = workflow.isEvent === true ? 'event' : 'workflow';
     this.#run = run;
-    this.#recorder = new OutcomeRecorder(kind, workflow.name, workflow.followUps, delivery, host);
+    const { name, followUps } = workflow;
+    this.#recorder = new OutcomeRecorder(kind, name, followUps, delivery, host, run);
     this.#failures = new FailedSteps((error) => host.redactor.info(error));
   }
 

@@ -118,7 +118,8 @@ function expectOrderPerKey(programs: readonly Program[], runIds: readonly string
 
 /** Creates a hub that performs programs. */
 export function createProgramHub(transport: Transport, journal: Journal, options: HubOptions = {}): Hub {
-  const hub = createHub({ transport, ...options });
+  // Steps that never return keep their slots.
+  const hub = createHub({ transport, concurrency: 10_000, ...options });
   hub.event({ type: 'signal' });
   hub.event({ type: 'emitted', handler: ({ eventId }) => void journal.emitted.push(eventId) });
   const run = async (ctx: RunCtx<Program>): Promise<unknown> => {

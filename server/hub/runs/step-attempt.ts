@@ -53,10 +53,10 @@ export class StepAttempt implements CallCallbacks, RunningAttempt {
     this.#call.invoke((ctx: StepContext) => this.#step.call(ctx), context);
   }
 
-  /** Ends the attempt without a record. `reason` aborts the step's function. */
-  cancel(reason: Error): void {
+  cancel(reason: Error): Promise<void> | undefined {
     this.#emitter.close();
     this.#call.cancel(reason);
+    return this.#call.unfinished;
   }
 
   onReturn(value: unknown): void {
@@ -77,6 +77,8 @@ export class StepAttempt implements CallCallbacks, RunningAttempt {
 
   onThrow(error: unknown): void {
     this.#emitter.close();
+    const { unfinished } = this.#call;
+    if (unfinished !== undefined) this.#run.awaitFunction(unfinished);
     const proceed = (delayMs: number | undefined): void => {
       if (delayMs === undefined) this.#fail(error);
       else this.#retry(error, delayMs);
@@ -194,8 +196,8 @@ export class TurnAttempt implements RunningAttempt {
     }
   }
 
-  /** Ends the attempt without a record. The agent's own signal aborts it. */
-  cancel(): void {
+  /** The agent's own signal aborts it. */
+  cancel(): undefined {
     this.#end();
   }
 
@@ -295,8 +297,11 @@ export class TurnAttempt implements RunningAttempt {
 export interface RunningAttempt {
   /** Position in the list of its run, which sets it. */
   index: number;
-  /** Ends the attempt without a record. `reason` aborts the step's function. */
-  cancel(reason: Error): void;
+  /**
+   * Ends the attempt without a record. `reason` aborts the step's function. Returns a promise that resolves when the
+   * function returns, if it may run on.
+   */
+  cancel(reason: Error): Promise<void> | undefined;
 }
 
 /** Run whose steps are attempted. */
@@ -312,14 +317,18 @@ export interface AttemptRun {
   record(key: string, value: string, emits?: readonly Envelope[], parsed?: StepEntry): Promise<void> | undefined;
   /** Called once, when the attempt holds its process no longer. */
   attemptEnded(attempt: RunningAttempt): void;
+  /** Keeps a slot of the process until a function that runs on has returned. */
+  awaitFunction(returned: Promise<void>): void;
   /** Remembers the error of a terminal failure. */
   threw(step: AttemptedStep | TurnStep, thrown: unknown): void;
 }
 
-/** Attempts of a run that hold its process. */
+/** Attempts of a run that hold its process, and the functions of earlier ones that run on. */
 export class RunningAttempts {
   // A Set allocates a table per addition and removal.
   readonly #attempts: RunningAttempt[] = [];
+  /** Created on first use: few functions ignore their signal. */
+  #functions: Set<Promise<void>> | undefined;
 
   get size(): number {
     return this.#attempts.length;
@@ -338,6 +347,22 @@ export class RunningAttempts {
 
   /** Ends all attempts without records. @param reason aborts their functions */
   cancel(reason: Error): void {
-    for (const attempt of this.#attempts.splice(0)) attempt.cancel(reason);
+    for (const attempt of this.#attempts.splice(0)) {
+      const returned = attempt.cancel(reason);
+      if (returned !== undefined) this.addFunction(returned);
+    }
+  }
+
+  /** Adds a function whose attempt has ended. */
+  addFunction(returned: Promise<void>): void {
+    this.#functions ??= new Set();
+    const functions = this.#functions.add(returned);
+    void returned.then(() => functions.delete(returned));
+  }
+
+  /** Resolves when the functions that run on have returned; `undefined` if there are none. */
+  get unfinished(): Promise<void> | undefined {
+    if (this.#functions === undefined || this.#functions.size === 0) return undefined;
+    return Promise.all(this.#functions).then(() => {});
   }
 }

@@ -145,6 +145,14 @@ class WorkflowRun implements AttemptRun, SteppedRun, WriterCallbacks {
     this.schedule();
   }
 
+  awaitFunction(returned: Promise<void>): void {
+    this.#attempts.addFunction(returned);
+  }
+
+  get unfinished(): Promise<void> | undefined {
+    return this.#attempts.unfinished;
+  }
+
   attemptEnded(attempt: RunningAttempt): void {
     this.#attempts.delete(attempt);
   }

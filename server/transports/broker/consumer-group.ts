@@ -260,10 +260,10 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
   #keepSlot(delivery: MemoryDelivery, handlerEnd: Promise<void>): void {
     const { queue, entry } = delivery;
     delivery.addOverdue();
-    const freeSlot = queue.holdSlot(entry);
+    const freeSlot = queue.runs === undefined ? queue.holdSlot(entry) : undefined;
     void handlerEnd.then(() => {
       delivery.removeOverdue();
-      freeSlot(this.#host.clock.monotonic());
+      freeSlot?.(this.#host.clock.monotonic());
       this.#dispatcher.serve(queue);
     });
   }

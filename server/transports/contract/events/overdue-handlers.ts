@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Delivery, Subscription } from '../../transport.js';
 import type { ContractStage } from '../contract-stage.js';
 import { envelope } from '../envelope.js';
-import { completed, failed, retry } from '../outcome.js';
+import { completed, failed, retry, suspended } from '../outcome.js';
 
 /** Handler that ignored its timeout. */
 interface OverdueHandler {
@@ -67,6 +67,44 @@ export function describeOverdueHandlers({ advance, consume, counts, next }: Cont
       expect(shop.waiting).toHaveLength(0);
       handler.return();
       expect((await next(shop)).attempt).toBe(2);
+    });
+
+    it('keeps the shared slot of a run that is suspended, and of one that has ended', async () => {
+      const shop = await consume([{ type: 'run', retainsRuns: true }], { concurrency: 1 });
+      await shop.transport.publish([envelope('run'), envelope('run')]);
+      const functions = [overdueHandler(), overdueHandler()];
+      const first = await next(shop);
+      await first.wait([{ key: 'pause', delayMs: 10 }]);
+      expect(await first.commit(suspended(0), functions[0]?.end)).toBe('ok');
+      await advance(50);
+      expect(shop.waiting).toHaveLength(0);
+      functions[0]?.return();
+      await (await next(shop)).commit(completed(), functions[1]?.end);
+      await advance(50);
+      expect(shop.waiting).toHaveLength(0);
+      functions[1]?.return();
+      await (await next(shop)).commit(completed());
+      expect(await counts(shop.transport, 'run')).toMatchObject({ completed: 2, pending: 0, active: 0 });
+    });
+
+    it('leaves the slot of its key to a run, which may be resumed and followed by the next one', async () => {
+      const shop = await consume([{ type: 'run', retainsRuns: true, perKey: { concurrency: 1 } }]);
+      const [run, following] = [envelope('run', { key: 'k' }), envelope('run', { key: 'k' })];
+      await shop.transport.publish([run, following]);
+      const hanging = overdueHandler();
+      const delivery = await next(shop);
+      await delivery.wait([{ key: 'retry', delayMs: 10, isRetry: true }]);
+      await delivery.commit(suspended(0), hanging.end);
+      const resumed = await next(shop);
+      expect(resumed.envelope.id).toBe(run.id);
+      await resumed.commit(failed('timeout'), hanging.end);
+      const last = await next(shop);
+      expect(last.envelope.id).toBe(following.id);
+      await last.commit(completed());
+      const closing = shop.transport.close({ drainMs: 30 });
+      await advance(50);
+      expect(await closing).toEqual({ released: 0, overdue: 2 });
+      hanging.return();
     });
 
     it('keeps the slot of its type while processes come and go', async () => {

@@ -60,7 +60,7 @@ export class RedisDelivery implements Delivery {
 
   async commit(outcome: Outcome, handlerEnd?: Promise<void>): Promise<CommitResult> {
     const lease = this.#lease;
-    const reply = this.#recorder.commit(lease, this, outcome, handlerEnd !== undefined);
+    const reply = this.#recorder.commit(lease, this, outcome, handlerEnd !== undefined && !lease.retainsRuns);
     this.#endLease();
     // The fetch that follows is sent after the outcome.
     if (handlerEnd === undefined) this.#freeSlot();
@@ -83,12 +83,12 @@ export class RedisDelivery implements Delivery {
     this.#freeSlot();
   }
 
-  /** Keeps the slot of this process, and that of the type in Redis, until the handler returns. */
+  /** Keeps the slot of this process, and that of the type in Redis unless it is a run, until the handler returns. */
   async #keepSlot(lease: Lease, handlerEnd: Promise<void>, reply: Promise<CommitResult>): Promise<void> {
     await Promise.allSettled([handlerEnd, reply]);
     this.#freeSlot();
     // The rebalance after the end of this process frees what it abandoned.
-    if (!this.#isAbandoned) await this.#recorder.freeSlot(lease);
+    if (!this.#isAbandoned && !lease.retainsRuns) await this.#recorder.freeSlot(lease);
   }
 
   async checkpoint(key: string, value: string, emits: readonly Envelope[] = []): Promise<CommitResult> {
