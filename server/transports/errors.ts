@@ -48,7 +48,7 @@ export class CrashLoopError extends HubError {
   constructor(type: string, crashes: number) {
     super(
       'ERR_CRASH_LOOP',
-      `the process or its lock was lost ${crashes} times in a row (maxCrashes) while the handler of ${quote(type)} ran, the last time alone; the event is not run again`,
+      `the process or its lock was lost ${crashes} times in a row (maxCrashes) while the handler of ${quote(type)} ran, the last time alone; the event is not run again. If something else ended the processes, such as a lack of memory or a deploy that does not wait for hub.stop, replay it and raise maxCrashes`,
     );
   }
 }

@@ -1,7 +1,7 @@
 import { OptionChecker } from '../../options.js';
 import { maxTimeoutMs } from '../clock.js';
 import { type Codec, resolveCodec } from '../codec.js';
-import { defaultMaxDeadLetters, leastCrashes } from '../limits.js';
+import { defaultMaxCrashes, defaultMaxDeadLetters, leastCrashes } from '../limits.js';
 import { type ClientOptions, checkClientOptions, clientOptionNames, readUrl } from './client-options.js';
 
 /** Options of `redisTransport`. */
@@ -34,7 +34,7 @@ export interface RedisTransportOptions {
    * Number of process crashes in a row after which an event fails with `CrashLoopError`: 2 or more, because only a crash
    * in which the event ran alone proves that it is the cause.
    *
-   * @default 3
+   * @default 5
    */
   maxCrashes?: number;
   /**
@@ -93,7 +93,7 @@ export function resolveRedisOptions(options: RedisTransportOptions): RedisSettin
   const { client = {}, prefix = 'hub' } = options;
   const { url = options.client === undefined ? 'redis://127.0.0.1:6379' : undefined } = options;
   const { lockDurationMs = 10_000, stalledIntervalMs = 5_000, emitTimeoutMs = 2_000 } = options;
-  const { maxCrashes = 3, maxDeadLetters = defaultMaxDeadLetters } = options;
+  const { maxCrashes = defaultMaxCrashes, maxDeadLetters = defaultMaxDeadLetters } = options;
   checkClientOptions(new OptionChecker(client, clientOptionNames, 'redisTransport', 'client', 'type'), client);
   const address: ClientOptions = url === undefined ? {} : readUrl(check, url);
   // Those of `client` say how to encrypt, such as with which certificate.

@@ -1,7 +1,7 @@
 import { OptionChecker } from '../../options.js';
 import { type Clock, systemClock } from '../clock.js';
 import { type Codec, resolveCodec } from '../codec.js';
-import { defaultMaxDeadLetters, leastCrashes } from '../limits.js';
+import { defaultMaxCrashes, defaultMaxDeadLetters, leastCrashes } from '../limits.js';
 
 /** Options of {@link sqliteTransport}. */
 export interface SqliteTransportOptions {
@@ -34,7 +34,7 @@ export interface SqliteTransportOptions {
    * in which the event ran alone proves that it is the cause. From 3 on, the first crash counts for all pending events.
    * With 2, the start of each event is stored before its handler runs, which takes up to half of the throughput.
    *
-   * @default 3
+   * @default 5
    */
   maxCrashes?: number;
   /** Maximum number of dead letters per service and type, retained with their payloads for `hub.replay`. @default 1_000 */
@@ -80,7 +80,7 @@ export function resolveSqliteOptions(options: SqliteTransportOptions): SqliteSet
   const { file, synchronous = 'full', clock = systemClock } = options;
   const { maxPending = 1_000_000, maxPendingBytes = 512 * 1024 * 1024 } = options;
   const { maxPendingInMemory = 100_000 } = options;
-  const { maxCrashes = 3, maxDeadLetters = defaultMaxDeadLetters } = options;
+  const { maxCrashes = defaultMaxCrashes, maxDeadLetters = defaultMaxDeadLetters } = options;
   checkFile(check, file);
   const isLevel = synchronous === 'full' || synchronous === 'normal';
   check.that(isLevel, 'synchronous', "'full' or 'normal'", synchronous);

@@ -52,7 +52,7 @@ const crashLoop = (crashes: number) => ({
 });
 
 it('an event that crashes three processes fails, and those that ran beside it complete', async () => {
-  const { next, crash, clock } = machine({}, { type: 'a' });
+  const { next, crash, clock } = machine({ maxCrashes: 3 }, { type: 'a' });
   const first = await next();
   const sent = [envelope('a'), envelope('a'), envelope('a')];
   const [before, poison, after] = sent.map(({ id }) => id);
@@ -93,7 +93,11 @@ it('an event that crashes three processes fails, and those that ran beside it co
 });
 
 it('counts no clean end, and forgets the counts of events that advance', async () => {
-  const { next, restart, crash, clock, file } = machine({}, { type: 'run', retainsRuns: true }, { type: 'a' });
+  const { next, restart, crash, clock, file } = machine(
+    { maxCrashes: 3 },
+    { type: 'run', retainsRuns: true },
+    { type: 'a' },
+  );
   const first = await next();
   await first.transport.publish([envelope('run'), envelope('a')]);
   let process = first;
@@ -115,7 +119,7 @@ it('counts no clean end, and forgets the counts of events that advance', async (
 });
 
 it('stores no starts of events that are accepted after a crash', async () => {
-  const { next, crash, clock, file } = machine({}, { type: 'a' });
+  const { next, crash, clock, file } = machine({ maxCrashes: 3 }, { type: 'a' });
   const first = await next();
   await first.transport.publish([envelope('a')]);
   const second = await crash();
@@ -127,7 +131,7 @@ it('stores no starts of events that are accepted after a crash', async () => {
 });
 
 it('stores the start of a suspect before its handler runs', async () => {
-  const { next, crash, clock, file } = machine({}, { type: 'a', concurrency: 1 });
+  const { next, crash, clock, file } = machine({ maxCrashes: 3 }, { type: 'a', concurrency: 1 });
   const first = await next();
   await first.transport.publish([envelope('a'), envelope('a')]);
   await clock.settle();
@@ -139,8 +143,13 @@ it('stores the start of a suspect before its handler runs', async () => {
   expect(stored.all()).toEqual([{ position: 1, crashes: 1, is_started: 0 }]);
 });
 
-it.each([2, 3, 7])('with maxCrashes %i, an event fails after as many crashes', async (maxCrashes) => {
-  const { next, crash } = machine({ maxCrashes }, { type: 'a' });
+it.each([
+  [2, { maxCrashes: 2 }],
+  [3, { maxCrashes: 3 }],
+  [7, { maxCrashes: 7 }],
+  [5, {}],
+])('an event fails after %i crashes with %j', async (maxCrashes, options) => {
+  const { next, crash } = machine(options, { type: 'a' });
   const first = await next();
   await first.transport.publish([envelope('a')]);
   for (let count = 1; count < maxCrashes; count += 1) expect((await crash()).deliveries[0]?.refusal).toBeUndefined();
@@ -186,7 +195,7 @@ it.each([
 );
 
 it('a long event keeps others waiting for 30 s, and is to blame only if it was alone when its process died', async () => {
-  const { next, crash, clock } = machine({}, { type: 'a' });
+  const { next, crash, clock } = machine({ maxCrashes: 3 }, { type: 'a' });
   const first = await next();
   const [poison, other] = [envelope('a'), envelope('a')];
   await first.transport.publish([poison]);
@@ -213,7 +222,7 @@ it('a long event keeps others waiting for 30 s, and is to blame only if it was a
 });
 
 it('an event on its last chance waits for those that run, for 30 s', async () => {
-  const { next, crash, clock } = machine({}, { type: 'a' });
+  const { next, crash, clock } = machine({ maxCrashes: 3 }, { type: 'a' });
   const first = await next();
   const [busy, suspect, later] = [envelope('a'), envelope('a'), envelope('a')];
   await first.transport.publish([suspect]);
@@ -233,7 +242,7 @@ it('an event on its last chance waits for those that run, for 30 s', async () =>
 });
 
 it('an event that is to run alone keeps no other hub waiting while the file cannot be written', async () => {
-  const { next, crash, clock, file } = machine({}, { type: 'a' });
+  const { next, crash, clock, file } = machine({ maxCrashes: 3 }, { type: 'a' });
   const first = await next();
   await first.transport.publish([envelope('a')]);
   await clock.settle();
