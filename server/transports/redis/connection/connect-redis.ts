@@ -54,14 +54,23 @@ export async function connectRedis({ client }: RedisSettings, { resends, options
 
 /**
  * Closes each connection whose database Redis refuses, copies of the client included, such as BullMQ makes: ioredis would
- * continue in database 0, where it would take the events of another hub.
+ * continue in database 0, where it would take the events of another hub. The copies end with the client.
  */
 function insistOnDatabase(redis: Redis): Redis {
   redis.on('error', (error: unknown) => {
     if (isRefusedDatabase(error)) redis.stream.destroy();
   });
+  const copies = new Set<Redis>();
+  redis.once('end', () => {
+    for (const copy of copies) copy.disconnect();
+  });
   const duplicate = redis.duplicate.bind(redis);
-  redis.duplicate = (override) => insistOnDatabase(duplicate(override));
+  redis.duplicate = (override) => {
+    const copy = insistOnDatabase(duplicate(override));
+    copies.add(copy);
+    copy.once('end', () => copies.delete(copy));
+    return copy;
+  };
   return redis;
 }
 

@@ -35,6 +35,7 @@ export class Consumption {
   #consumer: JobConsumer | undefined;
   #rebalances: RebalanceListener | undefined;
   #runEnds: Promise<RunEnds> | undefined;
+  #closing: AbortController = new AbortController();
   #isClosed = false;
 
   constructor(parts: ConsumptionParts) {
@@ -51,6 +52,7 @@ export class Consumption {
     const { service, settings, logger, commands, recorder } = this.#parts;
     const parts = { service, processId: this.#processId, settings, logger, commands };
     this.#isClosed = false;
+    this.#closing = new AbortController();
     await commands.run((client) => checkServer(client, logger), { isRepeatable: true });
     await commands.run(loadScripts, { isRepeatable: true });
     const membership = new Membership({ ...parts, active: () => this.#consumer?.active ?? 0 }, options);
@@ -112,6 +114,8 @@ export class Consumption {
     await this.#membership?.leave();
     this.#membership = undefined;
     this.#isClosed = true;
+    // A subscription that is under way waits for Redis, however long that is gone.
+    this.#closing.abort(new Error('the connection was closed'));
     await this.#runEnds?.then(
       (runEnds) => runEnds.close(),
       () => {},
@@ -128,19 +132,29 @@ export class Consumption {
   async #listen(): Promise<RunEnds> {
     const { settings, commands, logger } = this.#parts;
     const parts = { prefix: settings.prefix, processId: this.#processId, commands, logger };
+    const { signal } = this.#closing;
     const runEnds = new RunEnds(await connectConsumer(settings, logger), parts);
     try {
-      await runEnds.start({
+      const started = runEnds.start({
         onEnd: (serviceType, jobId, reason) => this.#consumer?.endRun(serviceType, jobId, reason),
         onRecorded: (serviceType, jobId) => this.#consumer?.readNewEntries(serviceType, jobId),
         onReconnected: () => this.#consumer?.readAllNewEntries(),
       });
+      await Promise.race([started, aborted(signal)]);
     } catch (error) {
       runEnds.close();
       throw error;
     }
     return runEnds;
   }
+}
+
+/** Rejects with the reason of a signal when it aborts. */
+export function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    else signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
 }
 
 /** Task that runs once at a time. Calls during a run share one more run, which starts after it. */

@@ -155,13 +155,14 @@ export class JobConsumer {
   async close(drainMs: number): Promise<CloseResult> {
     this.#isClosing = true;
     this.#lostJobs.close();
-    await this.#serving;
+    const { settings, connection, logger } = this.#parts;
+    // A queue that is starting waits for Redis, however long that is gone.
+    await within(settings.emitTimeoutMs, this.#serving);
     const queues = this.#all();
     await Promise.all(queues.map((queue) => queue.pause()));
     await this.#drained(drainMs);
     const released = await Promise.all(queues.map((queue) => this.#interrupt(queue)));
     const overdue = this.#overdue.abandon();
-    const { settings, connection, logger } = this.#parts;
     // A queue closes when Redis has replied to its last commands, commits included: without Redis, never.
     const ends = [...queues.map((queue) => queue.close()), ...this.#running().map(({ finished }) => finished)];
     await within(

@@ -7,7 +7,7 @@ import { jobIdOf, serviceTypeOf, typeList } from '../names.js';
 import type { RedisSettings } from '../redis-options.js';
 import { encodeReason } from '../runs/run-ends.js';
 import { readRun, readWaiting } from '../runs/stored-runs.js';
-import type { Consumption } from './consumption.js';
+import { aborted, type Consumption } from './consumption.js';
 import { readCommitResult } from './lease-recorder.js';
 
 /** Parts of a connection that its runs use. */
@@ -66,12 +66,4 @@ export class RedisRuns implements RunStore {
   #place(type: string, id: string): [serviceType: string, jobId: string] {
     return [serviceTypeOf(this.#parts.service, type), jobIdOf(id)];
   }
-}
-
-/** Rejects with the reason of a signal when it aborts. */
-function aborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    if (signal.aborted) reject(signal.reason);
-    else signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-  });
 }

@@ -123,6 +123,7 @@ export class WorkerQueue implements EventStarter {
 
   async start(): Promise<void> {
     await this.#worker.waitUntilReady();
+    if (this.#stopped.signal.aborted) return;
     this.#leaveProcess = loneEvents.join(this);
     this.#running = this.#worker.run();
   }
