@@ -26,7 +26,7 @@ import type {
 } from '../transport.js';
 import type { Broker } from './broker.js';
 import type { ConsumerGroup } from './consumer-group.js';
-import type { GroupConsumer } from './dispatcher.js';
+import type { ConsumerSlots } from './dispatcher.js';
 import type { RunLog } from './runs.js';
 
 /** Connection of one service to a broker. */
@@ -44,7 +44,7 @@ export class BrokerManager implements TransportManager {
   readonly log: BoundedLog;
   readonly #broker: Broker;
   readonly #group: ConsumerGroup;
-  #consumer: GroupConsumer | undefined;
+  #consumer: ConsumerSlots | undefined;
 
   constructor(name: string, service: string, broker: Broker, { kv, log }: Pick<TransportManager, 'kv' | 'log'>) {
     const group = broker.group(service);

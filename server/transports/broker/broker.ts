@@ -3,7 +3,6 @@ import type { Clock } from '../clock.js';
 import { sizeOf, triggeredId } from '../delivery.js';
 import { BackpressureError } from '../errors.js';
 import { formerConnectionMs, stoppedDescription } from '../services.js';
-import type { PeriodHistory } from '../statistics/period-history.js';
 import type {
   ClaimResult,
   ConnectedProcess,
@@ -39,11 +38,11 @@ export class Broker implements GroupHost {
   readonly recent: RecentEntries = new RecentEntries();
   /** Makes callers yield. */
   readonly turns: TurnBudget;
-  readonly #pending: PendingLimits;
+  readonly pending: PendingLimits;
   readonly #groups = new Map<string, ConsumerGroup>();
   readonly lookup: Lookup;
   readonly statistics: BrokerStatistics;
-  readonly #routes = new Routes();
+  readonly routes: Routes = new Routes();
   readonly #dedupe = new Map<string, DedupeWindow>();
   readonly schedules: ScheduleTable;
   readonly connections: Connections;
@@ -55,7 +54,7 @@ export class Broker implements GroupHost {
     this.waits = new RunWaits(clock, journal);
     this.turns = new TurnBudget(clock);
     this.statistics = new BrokerStatistics(this.#groups, this);
-    this.#pending = new PendingLimits(maximum);
+    this.pending = new PendingLimits(maximum);
     this.deadLetterLimits = maximum;
     this.schedules = new ScheduleTable(clock, this.revision, journal);
     this.lookup = new Lookup(this.#groups, this);
@@ -70,10 +69,6 @@ export class Broker implements GroupHost {
     return group;
   }
 
-  history(type: string | undefined): PeriodHistory {
-    return this.statistics.history(type);
-  }
-
   /** Keeps the events of these types for the group, and those of declared types for their subscribers. */
   subscribe(group: ConsumerGroup, subscriptions: readonly Subscription[], declared: readonly DeclaredEvent[]): void {
     for (const { type } of subscriptions) this.#addRoute(type, group);
@@ -84,7 +79,7 @@ export class Broker implements GroupHost {
   }
 
   #addRoute(type: string, group: ConsumerGroup): void {
-    this.#routes.addHandler(type, group);
+    this.routes.addHandler(type, group);
     this.journal.route(type, group.service, true);
   }
 
@@ -93,30 +88,16 @@ export class Broker implements GroupHost {
     return [...this.#groups.keys()].filter((service) => this.isSubscribed(service));
   }
 
-  /** Types of which a group receives events. */
-  routedTypes(group: ConsumerGroup): ReadonlySet<string> {
-    return this.#routes.typesOf(group);
-  }
-
   /** Ends the events of a type for a group. */
   removeRoute(type: string, group: ConsumerGroup): void {
-    this.#routes.remove(type, group);
+    this.routes.remove(type, group);
     this.journal.route(type, group.service, false);
     this.revision.increment();
   }
 
-  setTrigger(group: ConsumerGroup, { type, trigger }: Subscription): void {
-    this.#routes.setTrigger(group, type, trigger);
-  }
-
   /** Adds a stored route. */
   restoreRoute(type: string, service: string): void {
-    this.#routes.addHandler(type, this.group(service));
-  }
-
-  /** Counts stored events as pending. */
-  restorePending(events: number, bytes: number): void {
-    this.#pending.restore(events, bytes);
+    this.routes.addHandler(type, this.group(service));
   }
 
   /** Adds a stored deduplication id. */
@@ -132,7 +113,7 @@ export class Broker implements GroupHost {
   /** Returns `true` if the service receives events. */
   isSubscribed(service: string): boolean {
     const group = this.#groups.get(service);
-    return group !== undefined && this.#routes.typesOf(group).size > 0;
+    return group !== undefined && this.routes.typesOf(group).size > 0;
   }
 
   publish(envelopes: readonly Envelope[], from: ConsumerGroup): readonly Receipt[] {
@@ -143,7 +124,7 @@ export class Broker implements GroupHost {
 
   /** Follow-ups are accepted even past `maxPending`: the outcome is already recorded. */
   recordEnd({ bytes, remembered }: Entry, followUps: readonly Envelope[], from: ConsumerGroup): void {
-    this.#pending.remove(bytes);
+    this.pending.remove(bytes);
     remembered?.release();
     this.acceptEmits(followUps, from);
   }
@@ -156,20 +137,16 @@ export class Broker implements GroupHost {
 
   acceptChild(envelope: Envelope, group: ConsumerGroup): void {
     const bytes = sizeOf(envelope);
-    this.#pending.add(bytes);
+    this.pending.add(bytes);
     group.accept(envelope, bytes, this.clock.now());
-  }
-
-  recordResize(addedBytes: number): void {
-    this.#pending.resize(addedBytes);
   }
 
   /** Accepts the event of a dead letter of the group again; `false` if there is no such dead letter. */
   replay(id: string, group: ConsumerGroup): boolean {
     const dead = group.findDeadLetter(id);
     if (dead === undefined) return false;
-    this.#pending.checkRoom(1, dead.bytes);
-    this.#pending.add(dead.bytes);
+    this.pending.checkRoom(1, dead.bytes);
+    this.pending.add(dead.bytes);
     group.replay(id, this.clock.now());
     return true;
   }
@@ -187,12 +164,12 @@ export class Broker implements GroupHost {
         throw new BackpressureError(`deduplication ids of ${quote(envelope.type)}`, `${maxDedupeIdsPerType}`);
       }
     }
-    this.#pending.checkRoom(events, bytes);
+    this.pending.checkRoom(events, bytes);
   }
 
   /** Returns the number of events that the services of the type would accept. */
   #copiesOf(envelope: Envelope): number {
-    const route = this.#routes.find(envelope.type);
+    const route = this.routes.find(envelope.type);
     if (route === undefined) return 0;
     let copies = route.triggers.size;
     for (const group of route.handlers) if (!group.debounces(envelope)) copies += 1;
@@ -202,7 +179,7 @@ export class Broker implements GroupHost {
   #publishOne(envelope: Envelope, from: ConsumerGroup, now: number): Receipt {
     // Checked again: an earlier envelope of the same call may have the same id.
     const earlierId = this.#findDuplicate(envelope, now);
-    const route = this.#routes.find(envelope.type);
+    const route = this.routes.find(envelope.type);
     if (earlierId !== undefined) {
       const handlers = route?.handlers;
       for (const group of handlers === undefined || handlers.size === 0 ? [from] : handlers)
@@ -238,7 +215,7 @@ export class Broker implements GroupHost {
     for (const group of route.handlers) {
       const debouncedBy = group.accept(envelope, bytes, now, remembered);
       if (debouncedBy === undefined) {
-        this.#pending.add(bytes);
+        this.pending.add(bytes);
         remembered?.hold();
         isAccepted = true;
       } else {
@@ -249,7 +226,7 @@ export class Broker implements GroupHost {
       const { id: causeId, depth } = envelope;
       const id = triggeredId(group.service, causeId, type);
       const triggered = { id, type, depth: depth + 1, dedupe: undefined, causeId };
-      this.#pending.add(bytes);
+      this.pending.add(bytes);
       group.accept({ ...envelope, body: envelope.body, ...triggered }, bytes, now);
     }
     return isAccepted ? undefined : waitingId;
@@ -314,11 +291,11 @@ class Routes {
   /** Ends the events of a type for a group. */
   remove(type: string, group: ConsumerGroup): void {
     this.#routes.get(type)?.handlers.delete(group);
-    this.setTrigger(group, type, undefined);
+    this.setTrigger(group, { type });
   }
 
   /** Sets the trigger of a run type of a group. It replaces the former one. */
-  setTrigger(group: ConsumerGroup, type: string, trigger: Subscription['trigger']): void {
+  setTrigger(group: ConsumerGroup, { type, trigger }: Pick<Subscription, 'type' | 'trigger'>): void {
     const key = JSON.stringify([group.service, type]);
     const former = this.#triggeredBy.get(key);
     if (former !== undefined) this.#route(former).triggers.delete(key);

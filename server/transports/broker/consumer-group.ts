@@ -11,7 +11,7 @@ import type {
   Subscription,
 } from '../transport.js';
 import type { RememberedId } from './dedupe-window.js';
-import { Dispatcher, GroupConsumer, type MemoryDelivery, type OutcomeSink, type TurnBudget } from './dispatcher.js';
+import { ConsumerSlots, Dispatcher, type LeasedDelivery, type OutcomeSink, type TurnBudget } from './dispatcher.js';
 import {
   type Entry,
   failedAttempt,
@@ -25,19 +25,32 @@ import { type RunWaits, retainedWaits } from './runs.js';
 import { type QueueHost, TypeQueue } from './type-queue.js';
 
 /** The part of the broker that a consumer group uses. */
-export interface GroupHost extends GroupQueuesHost, AcceptanceHost {
+export interface GroupHost extends QueueHost {
+  readonly waits: RunWaits;
+  readonly recent: RecentEntries;
   readonly turns: TurnBudget;
+  readonly pending: {
+    /** Counts a payload that replaced another one. */
+    resize(addedBytes: number): void;
+  };
+  readonly routes: {
+    /** Sets the trigger of a subscription in place of the former one of its type. */
+    setTrigger(group: ConsumerGroup, subscription: Subscription): void;
+  };
+  readonly statistics: {
+    /** Returns the history of a type, which all services share. */
+    history(type: string): PeriodHistory;
+  };
   /** Counts one event as no longer pending and accepts its follow-ups. */
   recordEnd(entry: Entry, followUps: readonly Envelope[], from: ConsumerGroup): void;
   /** Accepts the events that a step emitted. */
   acceptEmits(envelopes: readonly Envelope[], from: ConsumerGroup): void;
   /** Accepts a child run for the group alone. */
   acceptChild(envelope: Envelope, group: ConsumerGroup): void;
-  /** Sets the trigger of a subscription in place of the former one of its type. */
-  setTrigger(group: ConsumerGroup, subscription: Subscription): void;
 }
 
 const noWaits: readonly StoredWait[] = [];
+const noAttempts: readonly AttemptRecord[] = [];
 
 /** All hubs of one service: accepts events for them and records the outcomes. */
 export class ConsumerGroup implements OutcomeSink, WaitOwner {
@@ -46,9 +59,8 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
   readonly turns: TurnBudget;
   readonly #host: GroupHost;
   readonly #dispatcher: Dispatcher;
-  readonly queues: GroupQueues;
+  readonly queues: QueuesByType;
   readonly members: GroupMembers;
-  readonly #acceptance: EventAcceptance;
 
   constructor(service: string, host: GroupHost) {
     this.service = service;
@@ -56,19 +68,33 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
     this.turns = host.turns;
     this.#host = host;
     this.#dispatcher = new Dispatcher(host.clock, this);
-    this.queues = new GroupQueues(service, host, this.#dispatcher);
-    this.members = new GroupMembers(host, this.queues, this.#dispatcher, (each) => host.setTrigger(this, each));
-    this.#acceptance = new EventAcceptance(host, this.queues, this.#dispatcher);
+    this.queues = new QueuesByType(service, host, this.#dispatcher);
+    this.members = new GroupMembers(host, this.queues, this.#dispatcher, (each) => host.routes.setTrigger(this, each));
   }
 
   /** Accepts an event, or debounces it. Returns the id of the event that waits in the debounce window. */
   accept(envelope: Envelope, bytes: number, now: number, remembered?: RememberedId): string | undefined {
-    return this.#acceptance.accept(envelope, bytes, now, remembered);
+    const queue = this.queues.of(envelope.type);
+    const { clock, journal } = this.#host;
+    const debounced = queue.delayed.debounce(envelope, clock);
+    if (debounced !== undefined) {
+      this.#host.pending.resize(bytes - debounced.entry.bytes);
+      debounced.entry.bytes = bytes;
+      journal.entry(queue, debounced.entry);
+      this.#dispatcher.serveAt(queue, debounced.dueAt);
+      return debounced.entry.envelope.id;
+    }
+    const entry = this.#admit(queue, { envelope, bytes, remembered, checkpoints: undefined }, now);
+    const windowEnd = queue.delayed.openWindow(entry, clock);
+    if (windowEnd !== undefined) this.queues.pushUntil(queue, entry, windowEnd);
+    else if (envelope.delayMs > 0) this.queues.pushDelayed(queue, entry, envelope.delayMs);
+    else this.queues.push(queue, entry);
+    return undefined;
   }
 
-  /** Returns `true` if `accept` would debounce the event, so that it needs no room. */
+  /** Returns `true` if {@link accept} would debounce the event, so that it needs no room. */
   debounces(envelope: Envelope): boolean {
-    return this.#acceptance.debounces(envelope);
+    return this.queues.find(envelope.type)?.delayed.hasWindow(envelope) === true;
   }
 
   findDeadLetter(id: string): Entry | undefined {
@@ -77,10 +103,54 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
 
   /** Accepts the event of a dead letter again, without the delay that it had when it was new. */
   replay(id: string, now: number): void {
-    this.#acceptance.replay(id, now);
+    const queue = this.queues.findByDeadLetter(id);
+    const dead = queue?.deadLetters.take(id);
+    if (queue === undefined || dead === undefined) return;
+    const { bytes, checkpoints, envelope } = dead;
+    queue.log.forget(id);
+    this.#host.journal.log(queue);
+    const replayed = { ...envelope, body: envelope.body, replays: envelope.replays + 1 };
+    const entry = this.#admit(queue, { envelope: replayed, bytes, remembered: undefined, checkpoints }, now);
+    this.queues.push(queue, entry);
   }
 
-  record(delivery: MemoryDelivery, outcome: Outcome, handlerEnd: Promise<void> | undefined): void {
+  #admit(
+    queue: TypeQueue,
+    { envelope, bytes, remembered, checkpoints }: Pick<Entry, 'envelope' | 'bytes' | 'remembered' | 'checkpoints'>,
+    now: number,
+  ): Entry {
+    // Written out: a spread made every accepted event measurably slower.
+    const entry: Entry = {
+      envelope,
+      bytes,
+      remembered,
+      checkpoints: checkpoints ?? (queue.runs === undefined ? undefined : new Map()),
+      attempt: 1,
+      ended: false,
+      acceptedAt: now,
+      hasStarted: false,
+      startedAt: 0,
+      attempts: noAttempts,
+      dueAt: undefined,
+      older: undefined,
+      newer: undefined,
+      recentIndex: 0,
+      lease: undefined,
+      keyHolder: undefined,
+      waits: undefined,
+      isSuspended: false,
+      record: undefined,
+    };
+    this.#host.recent.add(entry);
+    this.queues.index.add(entry);
+    queue.admit(entry);
+    queue.runs?.accept(entry);
+    this.#host.journal.entry(queue, entry);
+    queue.stats.countReceived(now);
+    return entry;
+  }
+
+  record(delivery: LeasedDelivery, outcome: Outcome, handlerEnd: Promise<void> | undefined): void {
     const { queue, entry } = delivery;
     delivery.release();
     if (handlerEnd !== undefined) this.#keepSlot(delivery, handlerEnd);
@@ -94,7 +164,7 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
     this.#host.acceptEmits(envelopes, this);
   }
 
-  wait({ queue, entry }: MemoryDelivery, waits: readonly RunWait[]): void {
+  wait({ queue, entry }: LeasedDelivery, waits: readonly RunWait[]): void {
     for (const wait of waits) {
       const stored = this.#host.waits.add(wait, this, entry);
       if (stored === undefined) continue;
@@ -257,7 +327,7 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
   }
 
   /** Takes the slots of a delivery with an outcome until its handler returns. */
-  #keepSlot(delivery: MemoryDelivery, handlerEnd: Promise<void>): void {
+  #keepSlot(delivery: LeasedDelivery, handlerEnd: Promise<void>): void {
     const { queue, entry } = delivery;
     delivery.addOverdue();
     const freeSlot = queue.runs === undefined ? queue.holdSlot(entry) : undefined;
@@ -269,116 +339,17 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
   }
 }
 
-const noAttempts: readonly AttemptRecord[] = [];
-
-/** The part of the broker that accepts events. */
-interface AcceptanceHost extends Pick<QueueHost, 'clock' | 'journal'> {
-  readonly recent: RecentEntries;
-  /** Counts a pending payload that was replaced by a larger or smaller one. */
-  recordResize(addedBytes: number): void;
-}
-
-/** Accepts events and replayed dead letters for one service. */
-class EventAcceptance {
-  readonly #host: AcceptanceHost;
-  readonly #queues: GroupQueues;
-  readonly #dispatcher: Dispatcher;
-
-  constructor(host: AcceptanceHost, queues: GroupQueues, dispatcher: Dispatcher) {
-    this.#host = host;
-    this.#queues = queues;
-    this.#dispatcher = dispatcher;
-  }
-
-  /** Accepts an event, or debounces it. Returns the id of the event that waits in the debounce window. */
-  accept(envelope: Envelope, bytes: number, now: number, remembered?: RememberedId): string | undefined {
-    const queue = this.#queues.of(envelope.type);
-    const { clock, journal } = this.#host;
-    const debounced = queue.delayed.debounce(envelope, clock);
-    if (debounced !== undefined) {
-      this.#host.recordResize(bytes - debounced.entry.bytes);
-      debounced.entry.bytes = bytes;
-      journal.entry(queue, debounced.entry);
-      this.#dispatcher.serveAt(queue, debounced.dueAt);
-      return debounced.entry.envelope.id;
-    }
-    const entry = this.#admit(queue, { envelope, bytes, remembered, checkpoints: undefined }, now);
-    const windowEnd = queue.delayed.openWindow(entry, clock);
-    if (windowEnd !== undefined) this.#queues.pushUntil(queue, entry, windowEnd);
-    else if (envelope.delayMs > 0) this.#queues.pushDelayed(queue, entry, envelope.delayMs);
-    else this.#queues.push(queue, entry);
-    return undefined;
-  }
-
-  /** Returns `true` if {@link accept} would debounce the event, so that it needs no room. */
-  debounces(envelope: Envelope): boolean {
-    return this.#queues.find(envelope.type)?.delayed.hasWindow(envelope) === true;
-  }
-
-  /** Accepts the event of a dead letter again, without the delay that it had when it was new. */
-  replay(id: string, now: number): void {
-    const queue = this.#queues.findByDeadLetter(id);
-    const dead = queue?.deadLetters.take(id);
-    if (queue === undefined || dead === undefined) return;
-    const { bytes, checkpoints, envelope } = dead;
-    queue.log.forget(id);
-    this.#host.journal.log(queue);
-    const replayed = { ...envelope, body: envelope.body, replays: envelope.replays + 1 };
-    const entry = this.#admit(queue, { envelope: replayed, bytes, remembered: undefined, checkpoints }, now);
-    this.#queues.push(queue, entry);
-  }
-
-  #admit(
-    queue: TypeQueue,
-    { envelope, bytes, remembered, checkpoints }: Pick<Entry, 'envelope' | 'bytes' | 'remembered' | 'checkpoints'>,
-    now: number,
-  ): Entry {
-    // Written out: a spread made every accepted event measurably slower.
-    const entry: Entry = {
-      envelope,
-      bytes,
-      remembered,
-      checkpoints: checkpoints ?? (queue.runs === undefined ? undefined : new Map()),
-      attempt: 1,
-      ended: false,
-      acceptedAt: now,
-      hasStarted: false,
-      startedAt: 0,
-      attempts: noAttempts,
-      dueAt: undefined,
-      older: undefined,
-      newer: undefined,
-      recentIndex: 0,
-      lease: undefined,
-      keyHolder: undefined,
-      waits: undefined,
-      isSuspended: false,
-      record: undefined,
-    };
-    this.#host.recent.add(entry);
-    this.#queues.index.add(entry);
-    queue.admit(entry);
-    queue.runs?.accept(entry);
-    this.#host.journal.entry(queue, entry);
-    queue.stats.countReceived(now);
-    return entry;
-  }
-}
-
-/** The part of the broker that the consumers of a group use. */
-export type MembersHost = Pick<QueueHost, 'clock' | 'journal'>;
-
 /** Consumers of one service: opens, drains and removes them, and puts their subscriptions in effect. */
 class GroupMembers {
-  readonly #host: MembersHost;
-  readonly #queues: GroupQueues;
+  readonly #host: GroupHost;
+  readonly #queues: QueuesByType;
   readonly #dispatcher: Dispatcher;
   readonly #setTrigger: (subscription: Subscription) => void;
 
   /** @param setTrigger sets the trigger of a subscription in place of the former one of its type */
   constructor(
-    host: MembersHost,
-    queues: GroupQueues,
+    host: GroupHost,
+    queues: QueuesByType,
     dispatcher: Dispatcher,
     setTrigger: (subscription: Subscription) => void,
   ) {
@@ -388,8 +359,8 @@ class GroupMembers {
     this.#setTrigger = setTrigger;
   }
 
-  open(options: ConsumeOptions): GroupConsumer {
-    const consumer = new GroupConsumer(options);
+  open(options: ConsumeOptions): ConsumerSlots {
+    const consumer = new ConsumerSlots(options);
     this.#dispatcher.add(consumer);
     for (const subscription of options.subscriptions) this.apply(subscription);
     this.#dispatcher.serveAll(this.#queues.all());
@@ -410,7 +381,7 @@ class GroupMembers {
   }
 
   /** Drains and removes the consumer. */
-  close(consumer: GroupConsumer, drainMs: number): Promise<CloseResult> {
+  close(consumer: ConsumerSlots, drainMs: number): Promise<CloseResult> {
     const { clock, journal } = this.#host;
     const deadline = clock.monotonic() + drainMs;
     // After the outcomes that are about to be stored; while the storage fails, those are left to the next process.
@@ -430,7 +401,7 @@ class GroupMembers {
     });
   }
 
-  #isDrained(consumer: GroupConsumer, deadline: number): boolean {
+  #isDrained(consumer: ConsumerSlots, deadline: number): boolean {
     if (consumer.isRunning) return false;
     return [...this.#queues.all()].every((queue) => {
       const { type, hasWaiting, nextDueAt } = queue;
@@ -439,7 +410,7 @@ class GroupMembers {
     });
   }
 
-  #remove(consumer: GroupConsumer): CloseResult {
+  #remove(consumer: ConsumerSlots): CloseResult {
     this.#dispatcher.remove(consumer);
     for (const type of consumer.handles.keys()) {
       // The settings of the last consumer that handled a type stay in effect.
@@ -462,22 +433,15 @@ class GroupMembers {
   }
 }
 
-/** The part of the broker that the queues of a group use. */
-interface GroupQueuesHost extends QueueHost {
-  readonly waits: RunWaits;
-  /** Returns the history of a type, which all services share. */
-  history(type: string): PeriodHistory;
-}
-
 /** Queues of one service by type. The dispatcher serves a queue to which an entry is added. */
-class GroupQueues {
+class QueuesByType {
   readonly index: PendingIndex;
   readonly #service: string;
-  readonly #host: GroupQueuesHost;
+  readonly #host: GroupHost;
   readonly #dispatcher: Dispatcher;
   readonly #byType = new Map<string, TypeQueue>();
 
-  constructor(service: string, host: GroupQueuesHost, dispatcher: Dispatcher) {
+  constructor(service: string, host: GroupHost, dispatcher: Dispatcher) {
     this.#service = service;
     this.#host = host;
     this.#dispatcher = dispatcher;
@@ -541,11 +505,18 @@ class GroupQueues {
   #create(type: string): TypeQueue {
     const { waits, journal } = this.#host;
     const onDue = (wait: StoredWait): void => journal.settleLater(() => waits.resolveByTime(wait));
-    const queue: TypeQueue = new TypeQueue(this.#service, type, this.#host, this.#host.history(type), onDue, {
-      left: (entry) => this.index.remove(entry),
-      entered: (entry) => this.index.add(entry),
-      ready: () => this.#dispatcher.serveAt(queue, queue.nextWakeAt),
-    });
+    const queue: TypeQueue = new TypeQueue(
+      this.#service,
+      type,
+      this.#host,
+      this.#host.statistics.history(type),
+      onDue,
+      {
+        left: (entry) => this.index.remove(entry),
+        entered: (entry) => this.index.add(entry),
+        ready: () => this.#dispatcher.serveAt(queue, queue.nextWakeAt),
+      },
+    );
     return queue;
   }
 

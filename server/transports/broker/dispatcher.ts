@@ -14,7 +14,7 @@ const sliceSize = 256;
 export class Dispatcher implements EventStarter {
   readonly #clock: Clock;
   readonly #outcomes: OutcomeSink;
-  #consumers: readonly GroupConsumer[] = [];
+  #consumers: readonly ConsumerSlots[] = [];
   #leaveProcess: (() => void) | undefined;
   // Queues with waiting entries and a consumer that handles the type, each once, served round robin.
   readonly #sharedTurn = new Deque<TypeQueue>();
@@ -35,7 +35,7 @@ export class Dispatcher implements EventStarter {
     this.#outcomes = outcomes;
   }
 
-  add(consumer: GroupConsumer): void {
+  add(consumer: ConsumerSlots): void {
     this.#consumers = [...this.#consumers, consumer];
     this.#leaveProcess ??= loneEvents.join(this);
   }
@@ -58,7 +58,7 @@ export class Dispatcher implements EventStarter {
     return this.#consumers.findLast(({ handles }) => handles.has(type))?.handles.get(type);
   }
 
-  remove(consumer: GroupConsumer): void {
+  remove(consumer: ConsumerSlots): void {
     this.#consumers = this.#consumers.filter((other) => other !== consumer);
     if (this.#consumers.length > 0) return;
     this.#cancelTimers();
@@ -75,7 +75,7 @@ export class Dispatcher implements EventStarter {
   }
 
   /** Returns `true` if another consumer that is not draining handles the type. */
-  isHandledByOthers(consumer: GroupConsumer, type: string): boolean {
+  isHandledByOthers(consumer: ConsumerSlots, type: string): boolean {
     return this.#consumers.some((other) => other !== consumer && !other.isDraining && other.handles.has(type));
   }
 
@@ -190,11 +190,11 @@ export class Dispatcher implements EventStarter {
     return false;
   }
 
-  #start(queue: TypeQueue, consumer: GroupConsumer): void {
+  #start(queue: TypeQueue, consumer: ConsumerSlots): void {
     const entry = queue.start(this.#clock);
     if (entry === undefined) return;
     this.#started += 1;
-    const delivery = new MemoryDelivery(queue, entry, this.#started, consumer, this.#outcomes);
+    const delivery = new LeasedDelivery(queue, entry, this.#started, consumer, this.#outcomes);
     entry.lease = delivery;
     const { crashes } = this.#outcomes.journal;
     if (crashes?.isSuspect(entry) === true) consumer.runGuarded(delivery, crashes);
@@ -211,8 +211,8 @@ export class Dispatcher implements EventStarter {
   }
 
   /** Finds a consumer of the type with a free slot; one that drains only if no other consumer handles the type. */
-  #consumerFor(queue: TypeQueue): GroupConsumer | undefined {
-    let draining: GroupConsumer | undefined;
+  #consumerFor(queue: TypeQueue): ConsumerSlots | undefined {
+    let draining: ConsumerSlots | undefined;
     let isOpen = false;
     const { length } = this.#consumers;
     for (let i = 1; i <= length; i += 1) {
@@ -260,12 +260,12 @@ export class Dispatcher implements EventStarter {
 }
 
 /** One connection's part in a consumer group: the types that it handles and the deliveries that it runs. */
-export class GroupConsumer implements DeliverySlots {
+export class ConsumerSlots implements DeliverySlots {
   /** Subscriptions by type. */
   readonly handles: ReadonlyMap<string, Subscription>;
   // Not a Set: the table of an old Set keeps deleted entries alive, and a busy hub spent a third of its time on
   // garbage collection.
-  readonly #running: MemoryDelivery[] = [];
+  readonly #running: LeasedDelivery[] = [];
   /** Called after each round of deliveries while the consumer drains; `undefined` until then. */
   onRound: (() => void) | undefined;
   readonly #options: ConsumeOptions;
@@ -301,28 +301,28 @@ export class GroupConsumer implements DeliverySlots {
   }
 
   /** Running deliveries, in the order of their start. */
-  running(): MemoryDelivery[] {
+  running(): LeasedDelivery[] {
     return [...this.#running].sort((a, b) => a.order - b.order);
   }
 
-  run(delivery: MemoryDelivery): void {
+  run(delivery: LeasedDelivery): void {
     this.#add(delivery);
     this.#options.onDelivery(delivery);
   }
 
   /** @param guard delivers, now or later, or not at all */
-  runGuarded(delivery: MemoryDelivery, guard: CrashGuard): void {
+  runGuarded(delivery: LeasedDelivery, guard: CrashGuard): void {
     this.#add(delivery);
     guard.deliver(delivery, () => this.#options.onDelivery(delivery));
   }
 
-  #add(delivery: MemoryDelivery): void {
+  #add(delivery: LeasedDelivery): void {
     delivery.index = this.#running.length;
     this.#running.push(delivery);
     if (delivery.takesSharedSlot) this.#sharedRunning += 1;
   }
 
-  remove(delivery: MemoryDelivery): void {
+  remove(delivery: LeasedDelivery): void {
     const last = this.#running.pop();
     if (last !== undefined && last !== delivery) {
       this.#running[delivery.index] = last;
@@ -331,12 +331,12 @@ export class GroupConsumer implements DeliverySlots {
     if (delivery.takesSharedSlot) this.#sharedRunning -= 1;
   }
 
-  addOverdue(delivery: MemoryDelivery): void {
+  addOverdue(delivery: LeasedDelivery): void {
     this.#overdue += 1;
     if (delivery.takesSharedSlot) this.#sharedRunning += 1;
   }
 
-  removeOverdue(delivery: MemoryDelivery): void {
+  removeOverdue(delivery: LeasedDelivery): void {
     this.#overdue -= 1;
     if (delivery.takesSharedSlot) this.#sharedRunning -= 1;
   }
@@ -347,9 +347,9 @@ const noEmits: readonly Envelope[] = [];
 
 /** Runs deliveries and counts the slots that they take. */
 interface DeliverySlots {
-  remove(delivery: MemoryDelivery): void;
-  addOverdue(delivery: MemoryDelivery): void;
-  removeOverdue(delivery: MemoryDelivery): void;
+  remove(delivery: LeasedDelivery): void;
+  addOverdue(delivery: LeasedDelivery): void;
+  removeOverdue(delivery: LeasedDelivery): void;
 }
 
 /** Records the outcomes of deliveries. */
@@ -357,14 +357,14 @@ export interface OutcomeSink {
   readonly journal: Journal;
   /** Makes functions of runs yield. */
   readonly turns: TurnBudget;
-  record(delivery: MemoryDelivery, outcome: Outcome, handlerEnd: Promise<void> | undefined): void;
+  record(delivery: LeasedDelivery, outcome: Outcome, handlerEnd: Promise<void> | undefined): void;
   /** Accepts the events that a step emitted. */
   emit(envelopes: readonly Envelope[]): void;
-  wait(delivery: MemoryDelivery, waits: readonly RunWait[]): void;
+  wait(delivery: LeasedDelivery, waits: readonly RunWait[]): void;
 }
 
 /** One attempt, leased to a consumer until it commits or the lease is revoked. */
-export class MemoryDelivery implements Delivery, Lease {
+export class LeasedDelivery implements Delivery, Lease {
   readonly queue: TypeQueue;
   readonly entry: Entry;
   readonly attempt: number;

@@ -56,7 +56,7 @@ function unsubscribe(
 
 /** Discards events and dead letters of types without a subscription. Returns `true` if none is left. */
 function clear(broker: Broker, group: ConsumerGroup, only: readonly string[] | undefined): boolean {
-  const routed = broker.routedTypes(group);
+  const routed = broker.routes.typesOf(group);
   let left = sliceSize;
   for (const type of typesOf(broker, group, only)) {
     const queue = group.queues.find(type);
@@ -89,6 +89,6 @@ function discardDeadLetters(queue: TypeQueue, limit: number): number {
 function typesOf(broker: Broker, group: ConsumerGroup, only: readonly string[] | undefined): string[] {
   const chosen = only && new Set(only.flatMap((name) => [name, workflowType(name)]));
   const left = [...group.queues.all()].filter(({ reader, deadLetters }) => reader.hasPending || deadLetters.size > 0);
-  const types = new Set([...broker.routedTypes(group), ...left.map(({ type }) => type)]);
+  const types = new Set([...broker.routes.typesOf(group), ...left.map(({ type }) => type)]);
   return [...types].filter((type) => chosen === undefined || chosen.has(type));
 }

@@ -212,7 +212,7 @@ it('retains a bounded number of periods', () => {
     maxDeadLetters: 1,
     maxDeadLetterAgeMs: Number.POSITIVE_INFINITY,
   });
-  const history = broker.history('ordered');
+  const history = broker.statistics.history('ordered');
   const heapAfter = (minutes: number): number => {
     for (let at = start; at < start + minutes * minute; at += minute) history.countWait(1, at);
     return usedHeap();

@@ -79,7 +79,7 @@ function loadQueues(database: Database, broker: Broker, journal: SqliteJournal):
 function loadHistories(database: Database, broker: Broker): void {
   for (const row of database.prepare('SELECT * FROM periods ORDER BY type, kind, period').iterate()) {
     const type = textOf(row, 'type');
-    const history = broker.history(type === totalHistoryName ? undefined : type);
+    const history = broker.statistics.history(type === totalHistoryName ? undefined : type);
     history.restore(kindOf(row), periodOf(row));
   }
 }
@@ -96,7 +96,7 @@ function loadSpilled(database: Database, broker: Broker, queues: ReadonlyMap<num
     'SELECT queue, count(*) AS count, sum(bytes) AS bytes, count(due_at) AS delayed FROM spilled_events GROUP BY queue',
   );
   for (const row of sizes.all()) {
-    broker.restorePending(numberOf(row, 'count'), numberOf(row, 'bytes'));
+    broker.pending.restore(numberOf(row, 'count'), numberOf(row, 'bytes'));
     queueOf(row, queues).restoreSpilled(numberOf(row, 'delayed'));
   }
   const remembered = database.prepare('SELECT queue, id, dedupe FROM spilled_events WHERE dedupe IS NOT NULL');
@@ -130,7 +130,7 @@ function loadEvents(database: Database, broker: Broker, queues: ReadonlyMap<numb
     byPosition.set(numberOf(row, 'position'), { entry, queue });
     if (entry.ended) restoreEnds(entry, row, queue, ends);
     else {
-      broker.restorePending(1, entry.bytes);
+      broker.pending.restore(1, entry.bytes);
       const isDebounced = (numberOf(row, 'state') & eventStates.debounced) !== 0;
       restoreEntry(broker, queue, entry, isDebounced);
     }
