@@ -287,6 +287,7 @@ export { type PrometheusMetrics, type PrometheusOptions, prometheus } from './pr
 export type { Redact } from './redaction.js';
 export type { Clock, Timer } from './transports/clock.js';
 export { type Codec, CodecError } from './transports/codec.js';
+export type { RateLimit, RunRetention } from './transports/delivery.js';
 export {
   BackpressureError,
   CrashLoopError,
@@ -300,7 +301,7 @@ export {
   ShutdownError,
   TransportUnavailableError,
 } from './transports/errors.js';
-export type { ErasedPayloads, EventStatus } from './transports/event-record.js';
+export type { ErasedPayloads, EventStatus, RunStatus } from './transports/event-record.js';
 export type { KeyValueStore } from './transports/key-values.js';
 export type { MemoryTransportOptions } from './transports/memory/memory-transport.js';
 export { memoryTransport } from './transports/memory/memory-transport.js';
@@ -318,12 +319,4 @@ export type {
   TotalActivity,
   TypeActivity,
 } from './transports/statistics/stats.js';
-export type {
-  Logger,
-  RateLimit,
-  Receipt,
-  RunRetention,
-  RunStatus,
-  Transport,
-  TransportManager,
-} from './transports/transport.js';
+export type { Logger, Receipt, Transport, TransportManager } from './transports/transport.js';

@@ -5,10 +5,11 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createFakeClock, type FakeClock } from '../../server/testing/fake-clock.js';
 import { envelope } from '../../server/transports/contract/envelope.js';
 import { completed as completion, failed as failure, retry } from '../../server/transports/contract/outcome.js';
+import type { Delivery } from '../../server/transports/delivery.js';
 import type { Database } from '../../server/transports/sqlite/database/driver.js';
 import { openPatiently } from '../../server/transports/sqlite/open-patiently.fixture.js';
 import { sqliteTransport } from '../../server/transports/sqlite/sqlite-transport.js';
-import { type Delivery, silentLogger, type TransportManager } from '../../server/transports/transport.js';
+import { silentLogger, type TransportManager } from '../../server/transports/transport.js';
 import { isLong } from '../workers/scene.js';
 
 const operationsPerRun = isLong ? 400 : 60;

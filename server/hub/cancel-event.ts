@@ -1,6 +1,6 @@
 import type { Redactor } from '../redaction.js';
-import { workflowOf } from '../transports/delivery.js';
-import type { Envelope, FailedOutcome, TransportManager } from '../transports/transport.js';
+import { type Envelope, type FailedOutcome, workflowOf } from '../transports/delivery.js';
+import type { TransportManager } from '../transports/transport.js';
 import { CancelledError, WorkflowCancelledError } from './errors.js';
 import { createFollowUps, type FollowUpNames } from './events/follow-ups.js';
 import { type HubDescription, parseDescription } from './introspection/hub-description.js';

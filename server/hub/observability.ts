@@ -1,8 +1,16 @@
 import type { Attributes, BatchObservableCallback, Context } from '@opentelemetry/api';
 import type { Redactor } from '../redaction.js';
 import { instruments, type OpenTelemetryApi, Operation, type OperationDetails, openTelemetry } from '../telemetry.js';
-import { listen, workflowOf } from '../transports/delivery.js';
-import type { CommitResult, Delivery, Envelope, Outcome, RunWait, TransportManager } from '../transports/transport.js';
+import {
+  type CommitResult,
+  type Delivery,
+  type Envelope,
+  listen,
+  type Outcome,
+  type RunWait,
+  workflowOf,
+} from '../transports/delivery.js';
+import type { TransportManager } from '../transports/transport.js';
 import type { HandlerHost } from './events/handler-call.js';
 
 /** Consumes a delivery inside a span. The span belongs to the trace in the envelope and ends with the outcome. */

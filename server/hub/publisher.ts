@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { InvalidOptionError } from '../errors.js';
 import type { OperationDetails } from '../telemetry.js';
-import { deriveId, sizeOf, workflowType } from '../transports/delivery.js';
-import type { Envelope, Logger, Receipt, TransportManager } from '../transports/transport.js';
+import { deriveId, type Envelope, sizeOf, workflowType } from '../transports/delivery.js';
+import type { Logger, Receipt, TransportManager } from '../transports/transport.js';
 import { InvalidKeyError, PartialEmitError } from './errors.js';
 import {
   type Cause,

@@ -1,5 +1,5 @@
-import { workflowType } from '../transports/delivery.js';
-import type { DeclaredEvent, Delivery, DeliveryHandler, Subscription } from '../transports/transport.js';
+import { type DeclaredEvent, type Delivery, type Subscription, workflowType } from '../transports/delivery.js';
+import type { DeliveryHandler } from '../transports/transport.js';
 import type { RegisteredEvent } from './events/event.js';
 import { Attempt, type HandledEvent } from './events/event-attempt.js';
 import { handlerInfo } from './events/reported-agents.js';

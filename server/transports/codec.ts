@@ -3,25 +3,26 @@ import type { OptionChecker } from '../options.js';
 import { publicErrorInfo } from '../redaction.js';
 import { type BoundedLog, CheckedLog, type LogStorage } from './bounded-log.js';
 import type { Clock } from './clock.js';
-import { listen } from './delivery.js';
-import type { EventRecord } from './event-record.js';
+import {
+  type CommitResult,
+  type Delivery,
+  type Envelope,
+  type FailedOutcome,
+  listen,
+  type Outcome,
+  type RunWait,
+} from './delivery.js';
+import type { EventRecord, RunRecord } from './event-record.js';
 import { CheckedKeyValueStore, type KeyValueStore } from './key-values.js';
 import type {
   CloseResult,
-  CommitResult,
   ConsumeOptions,
   CountReader,
   DeadLetterStore,
-  Delivery,
-  Envelope,
   EventLookup,
-  FailedOutcome,
   FleetReader,
-  Outcome,
   Receipt,
-  RunRecord,
   RunStore,
-  RunWait,
   ScheduleStore,
   TransportManager,
 } from './transport.js';

@@ -9,7 +9,21 @@ export type { BoundedLog, LogBounds, LogEntry, LogPage, LogStorage } from './bou
 export { CheckedLog } from './bounded-log.js';
 export type { Clock, Timer } from './clock.js';
 export { systemClock } from './clock.js';
-export type { EnvelopePayload } from './delivery.js';
+export type {
+  CommitResult,
+  DeclaredEvent,
+  Delivery,
+  Envelope,
+  EnvelopePayload,
+  FailedOutcome,
+  Outcome,
+  RateLimit,
+  RunRetention,
+  RunWait,
+  Subscription,
+  WaitResolution,
+  WaitTimes,
+} from './delivery.js';
 export { triggeredId } from './delivery.js';
 export type {
   AttemptRecord,
@@ -17,8 +31,11 @@ export type {
   ErasedPayloads,
   EventRecord,
   EventStatus,
+  OpenWait,
   RecentEvents,
   RequestRecords,
+  RunRecord,
+  RunStatus,
 } from './event-record.js';
 export { approvalsFirst, eventOfRun, keepAttempt, toRecentEvents, toRequestRecords } from './event-record.js';
 export type { KeyValueStore } from './key-values.js';
@@ -56,39 +73,24 @@ export { sumCounts } from './statistics/stats.js';
 export type {
   ClaimResult,
   CloseResult,
-  CommitResult,
   ConnectedProcess,
   ConsumeOptions,
   CountReader,
   DeadLetterRecord,
   DeadLetterStore,
-  DeclaredEvent,
-  Delivery,
   DeliveryHandler,
-  Envelope,
   EventLookup,
-  FailedOutcome,
   FleetReader,
   Logger,
-  OpenWait,
-  Outcome,
   Overview,
   OverviewQuery,
-  RateLimit,
   Receipt,
-  RunRecord,
-  RunRetention,
-  RunStatus,
   RunStore,
-  RunWait,
   ScheduleClaim,
   ScheduleOpening,
   ScheduleRecord,
   ScheduleStore,
-  Subscription,
   Transport,
   TransportManager,
   TypeCounts,
-  WaitResolution,
-  WaitTimes,
 } from './transport.js';

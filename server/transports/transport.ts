@@ -29,22 +29,6 @@ import type {
   TypeDurations,
 } from './statistics/stats.js';
 
-export type {
-  CommitResult,
-  DeclaredEvent,
-  Delivery,
-  Envelope,
-  FailedOutcome,
-  Outcome,
-  RateLimit,
-  RunRetention,
-  RunWait,
-  Subscription,
-  WaitResolution,
-  WaitTimes,
-} from './delivery.js';
-export type { OpenWait, RunRecord, RunStatus } from './event-record.js';
-
 /** Result of publishing an envelope. */
 export interface Receipt {
   /** Id of the event; if it was deduplicated, the id of the earlier event. */

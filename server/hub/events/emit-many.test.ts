@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import type { Envelope } from '../../transports/delivery.js';
 import { memoryTransport } from '../../transports/memory/memory-transport.js';
-import type { Envelope, Transport } from '../../transports/transport.js';
+import type { Transport } from '../../transports/transport.js';
 import { testHub } from '../hub.fixture.js';
 
 /** A transport that records the size of each publish and refuses those from the `failAt`th on. */

@@ -1,6 +1,6 @@
 import { isName, OptionChecker } from '../../options.js';
-import { toRecorded } from '../../transports/delivery.js';
-import type { Envelope, Receipt } from '../../transports/transport.js';
+import { type Envelope, toRecorded } from '../../transports/delivery.js';
+import type { Receipt } from '../../transports/transport.js';
 import type { Snapshot } from './payload.js';
 
 /** Options of `emit`. */

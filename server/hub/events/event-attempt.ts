@@ -1,5 +1,4 @@
-import { listen } from '../../transports/delivery.js';
-import type { Delivery } from '../../transports/transport.js';
+import { type Delivery, listen } from '../../transports/delivery.js';
 import { SchemaValidationError, StoredPayloadError } from '../errors.js';
 import type { HandlerFunction } from './context.js';
 import { Draft } from './emit.js';

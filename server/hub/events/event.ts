@@ -1,7 +1,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { quote } from '../../errors.js';
 import { checkName, OptionChecker } from '../../options.js';
-import type { RateLimit } from '../../transports/transport.js';
+import type { RateLimit } from '../../transports/delivery.js';
 import { InvalidKeyError } from '../errors.js';
 import type { HandlerFunction } from './context.js';
 import type { EventRef } from './emit.js';

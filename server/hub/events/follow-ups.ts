@@ -1,7 +1,6 @@
 import type { ErrorInfo } from '../../errors.js';
 import { checkName } from '../../options.js';
-import { deriveId } from '../../transports/delivery.js';
-import type { Envelope } from '../../transports/transport.js';
+import { deriveId, type Envelope } from '../../transports/delivery.js';
 import type { EventRef } from './emit.js';
 
 /** Payload of `onFailure`. */

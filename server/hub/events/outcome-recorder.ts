@@ -1,5 +1,5 @@
 import { type ErrorInfo, HubError } from '../../errors.js';
-import type { Delivery, Envelope, Outcome } from '../../transports/transport.js';
+import type { Delivery, Envelope, Outcome } from '../../transports/delivery.js';
 import { DepthLimitError } from '../errors.js';
 import { createFollowUps, type FollowUpNames, type TerminalOutcome } from './follow-ups.js';
 import type { HandlerHost } from './handler-call.js';

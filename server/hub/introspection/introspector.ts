@@ -1,15 +1,9 @@
 import type { Redactor } from '../../redaction.js';
 import { workflowType } from '../../transports/delivery.js';
+import type { RunRecord } from '../../transports/event-record.js';
 import { DurationSketch } from '../../transports/statistics/durations.js';
 import { sumCounts, type TypeActivity } from '../../transports/statistics/stats.js';
-import type {
-  Overview,
-  RunRecord,
-  RunStore,
-  ScheduleRecord,
-  TransportManager,
-  TypeCounts,
-} from '../../transports/transport.js';
+import type { Overview, RunStore, ScheduleRecord, TransportManager, TypeCounts } from '../../transports/transport.js';
 import { version } from '../../version.js';
 import type { AgentDescription, AgentIntrospection } from '../events/reported-agents.js';
 import { pathSeparator } from '../runs/run-entry.js';

@@ -1,7 +1,7 @@
 import { AsyncResource } from 'node:async_hooks';
 import { ignoreRejection } from '../../errors.js';
 import type { Clock } from '../../transports/clock.js';
-import type { Envelope } from '../../transports/transport.js';
+import type { Envelope } from '../../transports/delivery.js';
 import { HandlerTimeoutError, StepFailedError } from '../errors.js';
 import type { ApprovalWait, DurablePlace, DurableRun, DurableStep, TurnScope } from '../events/durable-place.js';
 import type { HandlerHost } from '../events/handler-call.js';

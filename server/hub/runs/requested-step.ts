@@ -1,4 +1,4 @@
-import type { Delivery, RunWait, WaitResolution } from '../../transports/transport.js';
+import type { Delivery, RunWait, WaitResolution } from '../../transports/delivery.js';
 import type { StepFailedError } from '../errors.js';
 import type { TurnScope } from '../events/durable-place.js';
 import type { EventRef, WorkflowRef } from '../events/emit.js';

@@ -1,6 +1,7 @@
 import type { ErrorInfo } from '../../errors.js';
 import type { Redactor } from '../../redaction.js';
-import type { OpenWait, RunRecord, RunStatus, WaitResolution } from '../../transports/transport.js';
+import type { WaitResolution } from '../../transports/delivery.js';
+import type { OpenWait, RunRecord, RunStatus } from '../../transports/event-record.js';
 import type { TurnFacts } from '../events/reported-agents.js';
 import {
   entryOutput,

@@ -1,4 +1,4 @@
-import type { CommitResult, Delivery, Envelope, RunWait } from '../../transports/transport.js';
+import type { CommitResult, Delivery, Envelope, RunWait } from '../../transports/delivery.js';
 import {
   type AttemptedStep,
   isAttempted,

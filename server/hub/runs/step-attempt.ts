@@ -1,4 +1,4 @@
-import type { Delivery, Envelope } from '../../transports/transport.js';
+import type { Delivery, Envelope } from '../../transports/delivery.js';
 import { StepResult } from '../events/durable-place.js';
 import { AttemptEmitter, type CallCallbacks, HandlerCall } from '../events/handler-call.js';
 import { checkSize, encodePayload, encodeResult } from '../events/payload.js';

@@ -1,7 +1,7 @@
 import { maxDurationMs } from '../../errors.js';
 import { checkName, OptionChecker } from '../../options.js';
-import { deriveId } from '../../transports/delivery.js';
-import type { Envelope, Logger, RunWait, WaitResolution } from '../../transports/transport.js';
+import { deriveId, type Envelope, type RunWait, type WaitResolution } from '../../transports/delivery.js';
+import type { Logger } from '../../transports/transport.js';
 import { DepthLimitError, RunLimitError, StepFailedError, WorkflowCancelledError } from '../errors.js';
 import type { HandlerFunction } from '../events/context.js';
 import { attachPlace, type DurablePlace } from '../events/durable-place.js';

@@ -1,6 +1,7 @@
 import { OptionChecker } from '../../options.js';
 import type { Redactor } from '../../redaction.js';
-import type { OpenWait, RunRecord, RunStore } from '../../transports/transport.js';
+import type { OpenWait, RunRecord } from '../../transports/event-record.js';
+import type { RunStore } from '../../transports/transport.js';
 import { UnknownRunError } from '../errors.js';
 import {
   introspectEntry,

@@ -1,7 +1,8 @@
 import { checkName } from '../../options.js';
 import type { Redactor } from '../../redaction.js';
 import { workflowType } from '../../transports/delivery.js';
-import type { RunRecord, TransportManager } from '../../transports/transport.js';
+import type { RunRecord } from '../../transports/event-record.js';
+import type { TransportManager } from '../../transports/transport.js';
 import { RunErasedError, UnknownRunError, WorkflowCancelledError, WorkflowFailedError } from '../errors.js';
 import { createFollowUps } from '../events/follow-ups.js';
 import { countOutcome } from '../observability.js';

@@ -1,7 +1,6 @@
 import { AsyncResource } from 'node:async_hooks';
 import { isFatal } from '../../errors.js';
-import { listen } from '../../transports/delivery.js';
-import type { Delivery, Envelope } from '../../transports/transport.js';
+import { type Delivery, type Envelope, listen } from '../../transports/delivery.js';
 import { AttemptEndedError, SchemaValidationError, type StepFailedError, StoredPayloadError } from '../errors.js';
 import { Draft } from '../events/emit.js';
 import { preflightError } from '../events/outcome-recorder.js';

@@ -1,7 +1,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { DuplicateNameError, quote } from '../../errors.js';
 import { checkName, OptionChecker } from '../../options.js';
-import type { RunRetention } from '../../transports/transport.js';
+import type { RunRetention } from '../../transports/delivery.js';
 import type { EventRef, WorkflowRef } from '../events/emit.js';
 import {
   type FollowUpNames,

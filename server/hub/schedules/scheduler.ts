@@ -1,8 +1,8 @@
 import { quote } from '../../errors.js';
 import type { Timer } from '../../transports/clock.js';
+import type { Envelope } from '../../transports/delivery.js';
 import type {
   ClaimResult,
-  Envelope,
   Logger,
   ScheduleOpening,
   ScheduleRecord,

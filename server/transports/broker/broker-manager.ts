@@ -1,22 +1,18 @@
 import type { BoundedLog } from '../bounded-log.js';
 import type { Clock } from '../clock.js';
-import type { DeadLetterFilter } from '../event-record.js';
+import type { CommitResult, Envelope, FailedOutcome, Outcome } from '../delivery.js';
+import type { DeadLetterFilter, RunRecord } from '../event-record.js';
 import type { KeyValueStore } from '../key-values.js';
 import type {
   ClaimResult,
   CloseResult,
-  CommitResult,
   ConsumeOptions,
   CountReader,
   DeadLetterRecord,
   DeadLetterStore,
-  Envelope,
   EventLookup,
-  FailedOutcome,
   FleetReader,
-  Outcome,
   Receipt,
-  RunRecord,
   RunStore,
   ScheduleClaim,
   ScheduleOpening,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../clock.js';
 import { workflowOf } from '../delivery.js';
-import { approvalsFirst } from '../event-record.js';
+import { approvalsFirst, type RunRecord } from '../event-record.js';
 import { PeriodHistory } from '../statistics/period-history.js';
 import { noActivity, periodKinds, periodOf, RecentMinutes, rangePeriods, rangeTimes } from '../statistics/periods.js';
 import {
@@ -14,7 +14,7 @@ import {
   type TypeActivity,
   type TypeDurations,
 } from '../statistics/stats.js';
-import type { CountReader, RunRecord, TypeCounts } from '../transport.js';
+import type { CountReader, TypeCounts } from '../transport.js';
 import type { ConsumerGroup } from './consumer-group.js';
 import type { Journal } from './journal.js';
 import type { TypeQueue } from './type-queue.js';

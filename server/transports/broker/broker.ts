@@ -1,19 +1,16 @@
 import { quote } from '../../errors.js';
 import type { Clock } from '../clock.js';
-import { sizeOf, triggeredId } from '../delivery.js';
+import { type DeclaredEvent, type Envelope, type Subscription, sizeOf, triggeredId } from '../delivery.js';
 import { BackpressureError } from '../errors.js';
 import { formerConnectionMs, stoppedDescription } from '../services.js';
 import type {
   ClaimResult,
   ConnectedProcess,
-  DeclaredEvent,
-  Envelope,
   FleetReader,
   Receipt,
   ScheduleClaim,
   ScheduleOpening,
   ScheduleRecord,
-  Subscription,
 } from '../transport.js';
 import { BrokerStatistics } from './broker-statistics.js';
 import { ConsumerGroup, type GroupHost } from './consumer-group.js';

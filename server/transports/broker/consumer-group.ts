@@ -1,15 +1,8 @@
+import type { Envelope, FailedOutcome, Outcome, RunWait, Subscription } from '../delivery.js';
 import { errorOf, ShutdownError } from '../errors.js';
 import { type AttemptRecord, keepAttempt } from '../event-record.js';
 import type { PeriodHistory } from '../statistics/period-history.js';
-import type {
-  CloseResult,
-  ConsumeOptions,
-  Envelope,
-  FailedOutcome,
-  Outcome,
-  RunWait,
-  Subscription,
-} from '../transport.js';
+import type { CloseResult, ConsumeOptions } from '../transport.js';
 import type { RememberedId } from './dedupe-window.js';
 import { ConsumerSlots, Dispatcher, type LeasedDelivery, type OutcomeSink, type TurnBudget } from './dispatcher.js';
 import {

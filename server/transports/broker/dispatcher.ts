@@ -1,7 +1,15 @@
 import type { Clock, Timer } from '../clock.js';
-import { sizeOf } from '../delivery.js';
+import {
+  type CommitResult,
+  type Delivery,
+  type Envelope,
+  type Outcome,
+  type RunWait,
+  type Subscription,
+  sizeOf,
+} from '../delivery.js';
 import { type EventStarter, loneEvents } from '../lone-events.js';
-import type { CommitResult, ConsumeOptions, Delivery, Envelope, Outcome, RunWait, Subscription } from '../transport.js';
+import type { ConsumeOptions } from '../transport.js';
 import type { Entry, Lease } from './entry.js';
 import type { CrashGuard, Journal } from './journal.js';
 import { DelayQueue, Deque } from './queues.js';

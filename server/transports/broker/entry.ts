@@ -1,7 +1,7 @@
 import type { ErrorInfo } from '../../errors.js';
-import { type AttemptRecord, keepAttempt } from '../event-record.js';
+import type { Envelope, Outcome, RunWait } from '../delivery.js';
+import { type AttemptRecord, keepAttempt, type OpenWait } from '../event-record.js';
 import { keptRecent } from '../limits.js';
-import type { Envelope, OpenWait, Outcome, RunWait } from '../transport.js';
 import type { RememberedId } from './dedupe-window.js';
 import type { DelayedItem } from './queues.js';
 

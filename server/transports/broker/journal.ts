@@ -1,7 +1,7 @@
-import type { Envelope } from '../delivery.js';
+import type { Envelope, Outcome, RunRetention, Subscription } from '../delivery.js';
 import type { OpenPeriod } from '../statistics/period-history.js';
 import type { Histories } from '../statistics/stats.js';
-import type { Outcome, RunRetention, ScheduleRecord, Subscription } from '../transport.js';
+import type { ScheduleRecord } from '../transport.js';
 import type { RememberedId } from './dedupe-window.js';
 import type { EndedRun, Entry, EventFilter, EventLog, LostEvent, StoredWait } from './entry.js';
 import type { TypeStats } from './type-stats.js';

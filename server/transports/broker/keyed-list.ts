@@ -1,4 +1,4 @@
-import type { RateLimit } from '../transport.js';
+import type { RateLimit } from '../delivery.js';
 import { DelayQueue, Deque } from './queues.js';
 
 /** Limits of each key. */

@@ -1,4 +1,5 @@
 import type { Clock } from '../clock.js';
+import type { Envelope } from '../delivery.js';
 import {
   type AttemptRecord,
   type ErasedPayloads,
@@ -7,11 +8,12 @@ import {
   keepAttempt,
   type RecentEvents,
   type RequestRecords,
+  type RunRecord,
   toRecentEvents,
   toRequestRecords,
 } from '../event-record.js';
 import { keptRecent } from '../limits.js';
-import type { Envelope, EventLookup, Overview, OverviewQuery, RunRecord, ScheduleRecord } from '../transport.js';
+import type { EventLookup, Overview, OverviewQuery, ScheduleRecord } from '../transport.js';
 import type { BrokerStatistics } from './broker-statistics.js';
 import type { ConsumerGroup } from './consumer-group.js';
 import { type EndedEvent, type Entry, type EventFilter, matchesFilter, toEndedEvent } from './entry.js';

@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.js';
-import type { Envelope, Subscription } from '../transport.js';
+import type { Envelope, Subscription } from '../delivery.js';
 import { type AcceptanceOrder, type Entry, type EventFilter, matchesFilter } from './entry.js';
 import { KeyedList } from './keyed-list.js';
 import type { QueueSpill } from './queue-spill.js';

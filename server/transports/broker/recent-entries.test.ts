@@ -2,8 +2,9 @@ import { expect, it } from 'vitest';
 import { createFakeClock } from '../../testing/fake-clock.js';
 import { envelope } from '../contract/envelope.js';
 import { failed } from '../contract/outcome.js';
+import type { Delivery, Envelope } from '../delivery.js';
 import { memoryTransport } from '../memory/memory-transport.js';
-import { type Delivery, type Envelope, silentLogger, type TransportManager } from '../transport.js';
+import { silentLogger, type TransportManager } from '../transport.js';
 
 const done = { status: 'completed', durationMs: 1, followUps: [] } as const;
 

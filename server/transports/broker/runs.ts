@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.js';
-import { toRecorded } from '../delivery.js';
+import { type Envelope, type Outcome, type RunRetention, type RunWait, toRecorded } from '../delivery.js';
+import type { OpenWait, RunRecord, RunStatus } from '../event-record.js';
 import { keptCompletedRuns, keptFailedRuns, keptRecent, keptWaits, latestRuns } from '../limits.js';
-import type { Envelope, OpenWait, Outcome, RunRecord, RunRetention, RunStatus, RunWait } from '../transport.js';
 import type { EndedRun, Entry, StoredWait, WaitOwner } from './entry.js';
 import type { Journal } from './journal.js';
 

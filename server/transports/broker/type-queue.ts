@@ -1,9 +1,9 @@
 import type { Clock } from '../clock.js';
-import { toRecorded } from '../delivery.js';
+import { type Outcome, type RateLimit, type Subscription, toRecorded } from '../delivery.js';
 import type { DeadLetterFilter } from '../event-record.js';
 import type { PeriodHistory } from '../statistics/period-history.js';
 import { type Counts, type ServiceTypeCounts, sumCounts } from '../statistics/stats.js';
-import type { DeadLetterRecord, Outcome, RateLimit, Subscription } from '../transport.js';
+import type { DeadLetterRecord } from '../transport.js';
 import { AcceptanceOrder, type Entry, EventLog, type LostEvent, type StoredWait } from './entry.js';
 import type { Journal } from './journal.js';
 import { DelayedEntries, type OverdueSlot, PendingReader, WaitingEntries } from './pending-entries.js';

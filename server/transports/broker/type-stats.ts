@@ -1,7 +1,7 @@
+import type { Envelope, Outcome } from '../delivery.js';
 import { keptFailures } from '../limits.js';
 import type { PeriodHistory } from '../statistics/period-history.js';
 import type { FailureRecord } from '../statistics/stats.js';
-import type { Envelope, Outcome } from '../transport.js';
 
 type Failure = Extract<Outcome, { status: 'failed' }>;
 

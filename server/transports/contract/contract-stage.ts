@@ -1,6 +1,7 @@
 import { afterEach, beforeEach } from 'vitest';
+import type { DeclaredEvent, Delivery, Subscription } from '../delivery.js';
 import type { Counts } from '../statistics/stats.js';
-import type { DeclaredEvent, Delivery, Subscription, TransportManager } from '../transport.js';
+import type { TransportManager } from '../transport.js';
 
 // A fake clock takes its steps at once; a busy machine takes longer over those of a real server.
 const [fewestSteps, patienceMs] = [500, 60_000];

@@ -1,4 +1,4 @@
-import type { Envelope } from '../transport.js';
+import type { Envelope } from '../delivery.js';
 
 let ids = 0;
 

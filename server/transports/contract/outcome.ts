@@ -1,4 +1,4 @@
-import type { Envelope, Outcome } from '../transport.js';
+import type { Envelope, Outcome } from '../delivery.js';
 
 export function completed(followUps: readonly Envelope[] = []): Extract<Outcome, { status: 'completed' }> {
   return { status: 'completed', durationMs: 1, followUps };

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { runs } from '../../../scripts/property-tests.js';
-import type { Subscription } from '../transport.js';
+import type { Subscription } from '../delivery.js';
 import { type End, ModelledFleet } from './fleet.fixture.js';
 
 const types = ['a', 'b', 'keyed', 'run'];

@@ -2,8 +2,9 @@ import { expect } from 'vitest';
 import { createFakeClock } from '../../testing/fake-clock.js';
 import { envelope } from '../contract/envelope.js';
 import { completed, failed, retry } from '../contract/outcome.js';
+import type { Delivery, Subscription } from '../delivery.js';
 import type { Counts } from '../statistics/stats.js';
-import { type Delivery, type Subscription, silentLogger, type TransportManager } from '../transport.js';
+import { silentLogger, type TransportManager } from '../transport.js';
 import { memoryTransport } from './memory-transport.js';
 
 /** Connection of the fleet, as the model sees it. */

@@ -9,8 +9,9 @@ import { envelope } from '../contract/envelope.js';
 import { failed } from '../contract/outcome.js';
 import { describeDeadLetterAge } from '../contract/records/dead-letter-age.js';
 import { maxDeadLetters } from '../contract/records/dead-letters.js';
+import type { Delivery } from '../delivery.js';
 import { BackpressureError } from '../errors.js';
-import { type Delivery, silentLogger, type TransportManager } from '../transport.js';
+import { silentLogger, type TransportManager } from '../transport.js';
 import { type MemoryTransportOptions, memoryTransport } from './memory-transport.js';
 import { started } from './started-transport.fixture.js';
 

@@ -1,5 +1,6 @@
 import { createFakeClock, type FakeClock } from '../../testing/fake-clock.js';
-import { type Delivery, silentLogger, type TransportManager } from '../transport.js';
+import type { Delivery } from '../delivery.js';
+import { silentLogger, type TransportManager } from '../transport.js';
 import { type MemoryTransportOptions, memoryTransport } from './memory-transport.js';
 
 /** Connection that handles event types, with its deliveries. */

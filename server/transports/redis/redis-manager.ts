@@ -1,12 +1,12 @@
 import { type BoundedLog, CheckedLog } from '../bounded-log.js';
 import { type Clock, systemClock } from '../clock.js';
+import type { Envelope } from '../delivery.js';
 import { CheckedKeyValueStore, type KeyValueStore } from '../key-values.js';
 import type {
   CloseResult,
   ConsumeOptions,
   CountReader,
   DeadLetterStore,
-  Envelope,
   EventLookup,
   FleetReader,
   Logger,

@@ -3,9 +3,8 @@ import { InvalidOptionError } from '../../errors.js';
 import { deferred } from '../../hub/hub.fixture.js';
 import { envelope } from '../contract/envelope.js';
 import { completed, failed } from '../contract/outcome.js';
-import { workflowType } from '../delivery.js';
+import { type Subscription, workflowType } from '../delivery.js';
 import { NotSubscribedError, PendingEventsError, ServiceRunningError } from '../errors.js';
-import type { Subscription } from '../transport.js';
 import { scripts } from './connection/script.js';
 import { redisStage } from './redis-stage.fixture.js';
 

@@ -1,17 +1,10 @@
 import { type ErrorInfo, errorInfo } from '../../errors.js';
 import type { Broker } from '../broker/broker.js';
+import type { CommitResult, Envelope, FailedOutcome, Outcome } from '../delivery.js';
 import { errorOf, TransportUnavailableError } from '../errors.js';
 import { callPart, findCall, type PartCall } from '../parts.js';
 import type { Retirement, RetireOptions } from '../services.js';
-import type {
-  CommitResult,
-  Envelope,
-  FailedOutcome,
-  Logger,
-  Outcome,
-  Receipt,
-  TransportManager,
-} from '../transport.js';
+import type { Logger, Receipt, TransportManager } from '../transport.js';
 import type { Commits } from './database/committer.js';
 import type { Database, Statement } from './database/driver.js';
 import { retireService } from './retire-service.js';

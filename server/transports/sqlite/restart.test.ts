@@ -2,7 +2,8 @@ import { expect, it } from 'vitest';
 import { createFakeClock } from '../../testing/fake-clock.js';
 import { envelope } from '../contract/envelope.js';
 import { completed, failed, retry, suspended } from '../contract/outcome.js';
-import { type Subscription, silentLogger } from '../transport.js';
+import type { Subscription } from '../delivery.js';
+import { silentLogger } from '../transport.js';
 import { sqliteTransport } from './sqlite-transport.js';
 import { newFile, type Process, startProcess } from './stage.fixture.js';
 

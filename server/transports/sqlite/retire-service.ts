@@ -2,10 +2,9 @@ import { type ErrorInfo, errorInfo } from '../../errors.js';
 import type { Broker } from '../broker/broker.js';
 import type { ConsumerGroup } from '../broker/consumer-group.js';
 import type { TypeQueue } from '../broker/type-queue.js';
-import { workflowType } from '../delivery.js';
+import { type FailedOutcome, workflowType } from '../delivery.js';
 import { RetiredError } from '../errors.js';
 import type { Retirement, RetireOptions } from '../services.js';
-import type { FailedOutcome } from '../transport.js';
 
 const error: ErrorInfo = errorInfo(new RetiredError());
 const outcome: FailedOutcome = { status: 'failed', durationMs: 0, error, followUps: [] };

@@ -1,10 +1,10 @@
 import type { EndedEvent, EndedRun, LostEvent } from '../broker/entry.js';
-import type { CompleteEnvelope } from '../delivery.js';
-import type { AttemptRecord } from '../event-record.js';
+import type { CompleteEnvelope, Envelope, RunWait, Subscription } from '../delivery.js';
+import type { AttemptRecord, OpenWait } from '../event-record.js';
 import { DurationSketch } from '../statistics/durations.js';
 import { OpenPeriod } from '../statistics/period-history.js';
 import type { FailureRecord } from '../statistics/stats.js';
-import type { Envelope, OpenWait, RunWait, ScheduleRecord, Subscription } from '../transport.js';
+import type { ScheduleRecord } from '../transport.js';
 import type { Row } from './database/driver.js';
 import { StoredValueError } from './sqlite-errors.js';
 

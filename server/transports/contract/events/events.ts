@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { CompleteEnvelope } from '../../delivery.js';
-import type { Envelope } from '../../transport.js';
+import type { CompleteEnvelope, Envelope } from '../../delivery.js';
 import type { ContractStage } from '../contract-stage.js';
 import { envelope } from '../envelope.js';
 import { completed, failed, retry } from '../outcome.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Delivery, Subscription } from '../../transport.js';
+import type { Delivery, Subscription } from '../../delivery.js';
 import type { ContractStage } from '../contract-stage.js';
 import { envelope } from '../envelope.js';
 import { completed, failed, retry, suspended } from '../outcome.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Subscription } from '../../transport.js';
+import type { Subscription } from '../../delivery.js';
 import type { ContractStage } from '../contract-stage.js';
 import { envelope } from '../envelope.js';
 import { completed } from '../outcome.js';

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Subscription, TransportManager } from '../../transport.js';
+import type { Subscription } from '../../delivery.js';
+import type { TransportManager } from '../../transport.js';
 import type { Consumption, ContractStage } from '../contract-stage.js';
 import { envelope } from '../envelope.js';
 import { completed, failed, retry } from '../outcome.js';

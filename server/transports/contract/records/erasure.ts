@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Outcome, Subscription } from '../../transport.js';
+import type { Outcome, Subscription } from '../../delivery.js';
 import type { Consumption, ContractStage } from '../contract-stage.js';
 import { envelope } from '../envelope.js';
 import { completed, failed } from '../outcome.js';

@@ -1,14 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import type { Envelope, FailedOutcome, Outcome, Subscription } from '../../delivery.js';
 import type { EventRecord } from '../../event-record.js';
 import { keptRecent, keptWaits } from '../../limits.js';
-import type {
-  DeadLetterStore,
-  Envelope,
-  FailedOutcome,
-  Outcome,
-  Subscription,
-  TransportManager,
-} from '../../transport.js';
+import type { DeadLetterStore, TransportManager } from '../../transport.js';
 import type { Consumption, ContractStage } from '../contract-stage.js';
 import { envelope } from '../envelope.js';
 import { completed, failed, retry, suspended } from '../outcome.js';

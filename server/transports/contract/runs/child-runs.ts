@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Delivery, Envelope, Subscription } from '../../transport.js';
+import type { Delivery, Envelope, Subscription } from '../../delivery.js';
 import type { ContractStage } from '../contract-stage.js';
 import { envelope } from '../envelope.js';
 import { completed, failed, suspended } from '../outcome.js';

@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
-import type { Delivery, Envelope, OpenWait, RunStatus, Subscription } from '../../transport.js';
+import type { Delivery, Envelope, Subscription } from '../../delivery.js';
+import type { OpenWait, RunStatus } from '../../event-record.js';
 import type { Consumption, ContractStage } from '../contract-stage.js';
 import { envelope } from '../envelope.js';
 

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import { triggeredId } from '../../delivery.js';
-import type { Overview, Subscription } from '../../transport.js';
+import { type Subscription, triggeredId } from '../../delivery.js';
+import type { Overview } from '../../transport.js';
 import type { ContractStage } from '../contract-stage.js';
 import { envelope } from '../envelope.js';
 import { completed, failed, retry, suspended } from '../outcome.js';

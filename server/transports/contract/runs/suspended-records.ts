@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import type { Subscription } from '../../delivery.js';
 import { keptWaits } from '../../limits.js';
-import type { Subscription } from '../../transport.js';
 import type { ContractStage } from '../contract-stage.js';
 import { envelope } from '../envelope.js';
 import { completed, failed, suspended } from '../outcome.js';

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Delivery, Envelope, RunRecord, RunWait, Subscription } from '../../transport.js';
+import type { Delivery, Envelope, RunWait, Subscription } from '../../delivery.js';
+import type { RunRecord } from '../../event-record.js';
 import type { Consumption, ContractStage } from '../contract-stage.js';
 import { envelope } from '../envelope.js';
 import { completed, failed, suspended } from '../outcome.js';

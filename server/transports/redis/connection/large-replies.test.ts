@@ -1,7 +1,7 @@
 import { expect, it, vi } from 'vitest';
 import { envelope } from '../../contract/envelope.js';
 import { completed, failed } from '../../contract/outcome.js';
-import type { Subscription } from '../../transport.js';
+import type { Subscription } from '../../delivery.js';
 import { sharedQueue } from '../names.js';
 import { redisStage } from '../redis-stage.fixture.js';
 import { readArray } from './reply.js';

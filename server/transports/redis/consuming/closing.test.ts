@@ -2,7 +2,7 @@ import { afterEach, expect, it, vi } from 'vitest';
 import { deferred } from '../../../hub/hub.fixture.js';
 import { envelope } from '../../contract/envelope.js';
 import { completed } from '../../contract/outcome.js';
-import type { Subscription } from '../../transport.js';
+import type { Subscription } from '../../delivery.js';
 import { scripts } from '../connection/script.js';
 import { redisStage } from '../redis-stage.fixture.js';
 

@@ -1,7 +1,8 @@
 import type { Redis } from 'ioredis';
 import { maxTimeoutMs } from '../../clock.js';
+import type { Subscription } from '../../delivery.js';
 import { LeaseLostError, ShutdownError } from '../../errors.js';
-import type { CloseResult, ConsumeOptions, Logger, Subscription } from '../../transport.js';
+import type { CloseResult, ConsumeOptions, Logger } from '../../transport.js';
 import type { CommandClient } from '../connection/command-client.js';
 import { loadBullmq } from '../connection/connect-redis.js';
 import { readNumber } from '../connection/reply.js';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
-import type { CommitResult, Delivery, Envelope, Outcome, RunWait } from '../../transport.js';
+import type { CommitResult, Delivery, Envelope, Outcome, RunWait } from '../../delivery.js';
 import type { CommandClient } from '../connection/command-client.js';
 import { readArray, readNumber, readOptional, readString, unexpected } from '../connection/reply.js';
 import { type Script, type ScriptArgument, scripts } from '../connection/script.js';

@@ -1,7 +1,8 @@
 import { afterEach, expect, it, vi } from 'vitest';
 import { envelope } from '../../contract/envelope.js';
 import { completed, retry } from '../../contract/outcome.js';
-import { type Delivery, silentLogger } from '../../transport.js';
+import type { Delivery } from '../../delivery.js';
+import { silentLogger } from '../../transport.js';
 import { redisStage } from '../redis-stage.fixture.js';
 
 const { admin, consume, next, prefix, transport, until } = await redisStage({ stalledIntervalMs: 200 });

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import { maxTimeoutMs } from '../../clock.js';
-import type { CommitResult, Delivery, Envelope, Outcome, RunWait } from '../../transport.js';
+import type { CommitResult, Delivery, Envelope, Outcome, RunWait } from '../../delivery.js';
 import { readArray, readHash, readNumber, readOptional, readString } from '../connection/reply.js';
 import { scripts } from '../connection/script.js';
 import { runKeyOf } from '../names.js';

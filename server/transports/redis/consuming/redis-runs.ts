@@ -1,4 +1,6 @@
-import type { CommitResult, Envelope, FailedOutcome, Outcome, RunRecord, RunStore } from '../../transport.js';
+import type { CommitResult, Envelope, FailedOutcome, Outcome } from '../../delivery.js';
+import type { RunRecord } from '../../event-record.js';
+import type { RunStore } from '../../transport.js';
 import type { CommandClient } from '../connection/command-client.js';
 import { scripts } from '../connection/script.js';
 import { cancel } from '../events/cancel.js';

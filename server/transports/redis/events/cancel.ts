@@ -1,4 +1,4 @@
-import type { Envelope, FailedOutcome } from '../../transport.js';
+import type { Envelope, FailedOutcome } from '../../delivery.js';
 import type { CommandClient } from '../connection/command-client.js';
 import { readArray, readNumber, readString } from '../connection/reply.js';
 import { scripts } from '../connection/script.js';

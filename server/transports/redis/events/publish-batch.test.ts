@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { envelope } from '../../contract/envelope.js';
 import { completed, failed, retry } from '../../contract/outcome.js';
-import type { Envelope } from '../../transport.js';
+import type { Envelope } from '../../delivery.js';
 import { redisStage } from '../redis-stage.fixture.js';
 
 const { admin, consume, counts, next, until } = await redisStage();

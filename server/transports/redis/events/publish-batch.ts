@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { Envelope, Receipt } from '../../transport.js';
+import type { Envelope } from '../../delivery.js';
+import type { Receipt } from '../../transport.js';
 import type { CommandClient } from '../connection/command-client.js';
 import type { DataEpoch } from '../connection/data-epoch.js';
 import { readArray, readString } from '../connection/reply.js';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { Envelope } from '../../transport.js';
+import type { Envelope } from '../../delivery.js';
 import { decodeEnvelope, envelopeArguments } from './event-codec.js';
 
 const name = fc.string({ unit: 'binary', minLength: 1 });

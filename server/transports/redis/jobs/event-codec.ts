@@ -1,8 +1,7 @@
 import type { ErrorInfo } from '../../../errors.js';
-import type { CompleteEnvelope } from '../../delivery.js';
+import type { CompleteEnvelope, Envelope, Outcome } from '../../delivery.js';
 import type { AttemptRecord } from '../../event-record.js';
 import { durationBucket } from '../../statistics/durations.js';
-import type { Envelope, Outcome } from '../../transport.js';
 import { readArray, readNumber } from '../connection/reply.js';
 import type { ScriptArgument } from '../connection/script.js';
 import { checkedMs } from '../connection/script-limits.js';

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { envelope } from '../../contract/envelope.js';
 import { completed, retry } from '../../contract/outcome.js';
-import type { Delivery, Subscription } from '../../transport.js';
+import type { Delivery, Subscription } from '../../delivery.js';
 import { redisKey } from '../connection/keys.js';
 import { scripts } from '../connection/script.js';
 import type { Lease } from '../consuming/lease-recorder.js';

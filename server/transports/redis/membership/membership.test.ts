@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { envelope } from '../../contract/envelope.js';
 import { completed } from '../../contract/outcome.js';
-import type { Subscription } from '../../transport.js';
+import type { Subscription } from '../../delivery.js';
 import { redisStage } from '../redis-stage.fixture.js';
 
 const { admin, prefix, consume, counts, next, until } = await redisStage();

@@ -2,7 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { envelope } from '../../contract/envelope.js';
 import { completed } from '../../contract/outcome.js';
-import { type Subscription, silentLogger } from '../../transport.js';
+import type { Subscription } from '../../delivery.js';
+import { silentLogger } from '../../transport.js';
 import { redisStage } from '../redis-stage.fixture.js';
 import { redisTransport } from '../redis-transport.js';
 

@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
-import type { Logger, RateLimit, Subscription } from '../../transport.js';
+import type { RateLimit, Subscription } from '../../delivery.js';
+import type { Logger } from '../../transport.js';
 import { redisKey } from '../connection/keys.js';
 import { readArray, readString, unexpected } from '../connection/reply.js';
 import { encodeName, serviceTypeOf } from '../names.js';

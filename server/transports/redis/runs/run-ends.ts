@@ -1,7 +1,8 @@
 import type { Redis } from 'ioredis';
 import { HubError } from '../../../errors.js';
 import { errorOf } from '../../errors.js';
-import type { Logger, RunRecord } from '../../transport.js';
+import type { RunRecord } from '../../event-record.js';
+import type { Logger } from '../../transport.js';
 import type { CommandClient } from '../connection/command-client.js';
 import { redisKey } from '../connection/keys.js';
 import { readArray } from '../connection/reply.js';

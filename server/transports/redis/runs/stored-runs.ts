@@ -1,5 +1,5 @@
-import { approvalsFirst } from '../../event-record.js';
-import type { OpenWait, RunRecord, RunWait } from '../../transport.js';
+import type { RunWait } from '../../delivery.js';
+import { approvalsFirst, type OpenWait, type RunRecord } from '../../event-record.js';
 import { readArray, readHash, readNumber, readOptional, readString, unexpected } from '../connection/reply.js';
 import { type ScriptArgument, scripts } from '../connection/script.js';
 import { checkedMs } from '../connection/script-limits.js';

@@ -5,8 +5,8 @@ import { runs } from '../../../../scripts/property-tests.js';
 import { createFakeClock } from '../../../testing/fake-clock.js';
 import { envelope } from '../../contract/envelope.js';
 import { completed, failed, retry } from '../../contract/outcome.js';
+import type { Delivery, Subscription } from '../../delivery.js';
 import { loneEvents } from '../../lone-events.js';
-import type { Delivery, Subscription } from '../../transport.js';
 import { resolveSqliteOptions, type SqliteTransportOptions } from '../sqlite-options.js';
 import { newFile, openBeside, type Process, startProcess } from '../stage.fixture.js';
 

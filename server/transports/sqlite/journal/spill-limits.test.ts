@@ -2,7 +2,8 @@ import { expect, it, onTestFinished } from 'vitest';
 import { createFakeClock } from '../../../testing/fake-clock.js';
 import { envelope } from '../../contract/envelope.js';
 import { completed } from '../../contract/outcome.js';
-import { type Delivery, type Envelope, silentLogger } from '../../transport.js';
+import type { Delivery, Envelope } from '../../delivery.js';
+import { silentLogger } from '../../transport.js';
 import { noLimits, openStore } from '../sqlite-store.js';
 import { newFile, openBeside } from '../stage.fixture.js';
 

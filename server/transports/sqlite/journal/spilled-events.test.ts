@@ -4,16 +4,9 @@ import { runs } from '../../../../scripts/property-tests.js';
 import { createFakeClock } from '../../../testing/fake-clock.js';
 import { envelope } from '../../contract/envelope.js';
 import { completed, failed, retry } from '../../contract/outcome.js';
+import type { Delivery, Envelope, FailedOutcome, Subscription } from '../../delivery.js';
 import { memoryTransport } from '../../memory/memory-transport.js';
-import {
-  type Delivery,
-  type Envelope,
-  type FailedOutcome,
-  type Subscription,
-  silentLogger,
-  type Transport,
-  type TransportManager,
-} from '../../transport.js';
+import { silentLogger, type Transport, type TransportManager } from '../../transport.js';
 import { sqliteObserver } from '../sqlite-observer.js';
 import { sqliteTransport } from '../sqlite-transport.js';
 import { newFile, openBeside } from '../stage.fixture.js';

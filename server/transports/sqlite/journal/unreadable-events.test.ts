@@ -2,7 +2,8 @@ import { expect, it, onTestFinished } from 'vitest';
 import { createFakeClock } from '../../../testing/fake-clock.js';
 import { envelope } from '../../contract/envelope.js';
 import { completed } from '../../contract/outcome.js';
-import { type Delivery, type Logger, type Subscription, silentLogger } from '../../transport.js';
+import type { Delivery, Subscription } from '../../delivery.js';
+import { type Logger, silentLogger } from '../../transport.js';
 import { sqliteTransport } from '../sqlite-transport.js';
 import { newFile, openBeside } from '../stage.fixture.js';
 
