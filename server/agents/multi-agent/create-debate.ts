@@ -42,7 +42,8 @@ export interface Debate {
    */
   run(topic: string, options?: AgentRunOptions<HandlerCtx | RunCtx>): Promise<DebateResult>;
   /**
-   * Returns the debate as an event handler. The topic is derived from the payload like the input of
+   * Returns the debate as an event handler. Each answer is recorded: after a crash, a deploy or a retry nobody who
+   * answered is asked again. The topic is derived from the payload like the input of
    * {@link Agent.asHandler}. The handler returns the result, and throws {@link DebateError} if the debate fails.
    */
   asHandler(): HandlerFunction;
@@ -75,7 +76,12 @@ export function createDebate(config: DebateConfig): Debate {
         return shortenable(result, shortenDebate);
       };
       const agents = moderator === undefined ? participants : [...participants, moderator];
-      return withHandlerInfo(handler, { kind: 'debate', name, agents: () => introspectAgents(agents) });
+      return withHandlerInfo(handler, {
+        kind: 'debate',
+        name,
+        isDurable: true,
+        agents: () => introspectAgents(agents),
+      });
     },
   };
 }

@@ -1,8 +1,11 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { createHub } from '../../hub/create-hub.js';
 import type { HandlerCtx } from '../../hub/events/context.js';
-import { testHub } from '../../hub/hub.fixture.js';
+import { deferred, testHub } from '../../hub/hub.fixture.js';
 import { createWorkflow } from '../../hub/runs/workflow.js';
 import type { ScriptEntry } from '../../testing/scripted-provider.js';
+import { memoryTransport } from '../../transports/memory/memory-transport.js';
+import type { Agent } from '../agent/agent.js';
 import type { AgentConfig } from '../create-agent.js';
 import { agentOf } from '../scripted-agent.fixture.js';
 import { createDebate, type DebateConfig } from './create-debate.js';
@@ -56,7 +59,7 @@ test('the result is the payload of onSuccess', async () => {
 });
 
 test('a failed debate fails the event, which is retried', async () => {
-  const { propose, speakers } = await started(['a1', 'a1'], [new Error('down'), new Error('down')]);
+  const { propose, speakers } = await started(['a1'], [new Error('down'), new Error('down')]);
   expect(await propose('Tea?')).toMatchObject({
     metrics: { completed: 0, failed: 1, retried: 1 },
     followUps: [
@@ -75,6 +78,88 @@ test('a debate whose agents used up their turns is not retried', async () => {
   const { propose, speakers } = await started(['a1'], ['b1'], { moderator: moderator.agent });
   expect(await propose('Tea?')).toMatchObject({ metrics: { failed: 1, retried: 0 } });
   for (const { provider } of [...speakers, moderator]) provider.assertDone();
+});
+
+describe('a debate on a hub is a durable run', () => {
+  const down = new Error('down');
+
+  test('a retry asks nobody who answered again, and counts all tokens', async () => {
+    const moderator = speaker('m', [down, 'Tea.']);
+    const config = { moderator: moderator.agent, maxRounds: 2 };
+    const { propose, speakers } = await started(['a1', 'a2'], ['b1', 'b2'], config);
+    expect(await propose('Tea?')).toMatchObject({
+      metrics: { completed: 1, retried: 1 },
+      followUps: [['ok', { synthesis: 'Tea.', tokenUsage: { totalTokens: 75 } }]],
+    });
+    for (const { provider } of [...speakers, moderator]) provider.assertDone();
+  });
+
+  test('a speaker who failed stays out of a debate that went on without it', async () => {
+    const moderator = speaker('m', [down, 'Tea.']);
+    const left = speaker('c', [down]);
+    const [a, b] = [speaker('a', ['a1', 'a2']), speaker('b', ['b1', 'b2'])];
+    const asked: number[] = [];
+    const { propose } = await started([], [], {
+      participants: [a.agent, b.agent, left.agent],
+      moderator: moderator.agent,
+      maxRounds: 3,
+      stopWhen: ({ roundNumber }) => asked.push(roundNumber) === 2,
+    });
+    const { followUps } = await propose('Tea?');
+    expect(followUps).toMatchObject([['ok', { status: 'completed', synthesis: 'Tea.' }]]);
+    expect(asked).toEqual([1, 2]);
+    for (const { provider } of [a, b, left, moderator]) provider.assertDone();
+  });
+
+  test('a process that dies within a round repeats no answer, also of agents of another kind', async () => {
+    const transport = memoryTransport();
+    const reached = deferred();
+    const runs: string[] = [];
+    const echo: Agent = {
+      name: 'echo',
+      description: undefined,
+      async run(input) {
+        runs.push(input);
+        const tokenUsage = { promptTokens: 10, completionTokens: 5, totalTokens: 15 };
+        return {
+          agentName: 'echo',
+          runId: 'r',
+          output: 'e1',
+          messages: [],
+          toolCalls: [],
+          tokenUsage,
+          status: 'completed',
+        };
+      },
+      asHandler: () => () => {},
+    };
+    const results: unknown[] = [];
+    const hubWith = async (script: readonly ScriptEntry[]) => {
+      const b = speaker('b', script);
+      const hub = createHub({ transport });
+      const debate = createDebate({ name: 'd', participants: [echo, b.agent], maxRounds: 1 });
+      hub.event({ type: 'asked', handler: debate.asHandler(), onSuccess: 'ok' });
+      hub.event({ type: 'ok', handler: ({ payload }) => void results.push(payload) });
+      await hub.start();
+      return { hub, provider: b.provider };
+    };
+    const stuck = (): string => {
+      reached.resolve();
+      return 'late';
+    };
+    const first = await hubWith([() => ({ content: stuck(), delayMs: 600_000 })]);
+    const { id } = await first.hub.emit('asked', 'Tea?');
+    await reached.promise;
+    const recorded = async () => (await first.hub.getRun('asked', id)).steps.map(({ name, status }) => [name, status]);
+    await expect.poll(recorded).toContainEqual(['echo 1', 'completed']);
+    await first.hub.stop({ drainMs: 0 });
+    const second = await hubWith(['b1']);
+    await expect.poll(() => results.length).toBe(1);
+    await second.hub.stop({ drainMs: 0 });
+    expect(results).toMatchObject([{ output: 'echo:\n> e1\n\nb:\n> b1', tokenUsage: { totalTokens: 30 } }]);
+    expect(runs).toHaveLength(1);
+    second.provider.assertDone();
+  });
 });
 
 test('the error contains the result', async () => {

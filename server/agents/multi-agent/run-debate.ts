@@ -1,15 +1,24 @@
-import { HubError, InvalidOptionError, isFatal, messageOf, quote } from '../../errors.js';
+import { FatalError, HubError, InvalidOptionError, isFatal, messageOf, quote } from '../../errors.js';
 import type { HandlerCtx } from '../../hub/events/context.js';
-import type { DurablePlace } from '../../hub/events/durable-place.js';
+import { type DurablePlace, StepResult } from '../../hub/events/durable-place.js';
 import type { RunCtx } from '../../hub/runs/step.js';
 import { abortable, either } from '../abortable.js';
 import type { Agent, AgentRunOptions } from '../agent/agent.js';
-import { createAgentContext, lineageOf, meterOf, placeOf, signalOf, toHandlerCtx } from '../agent/agent-context.js';
-import { AgentRunError, type AgentRunResult } from '../agent/run-result.js';
+import {
+  type AgentContext,
+  type AgentContextParts,
+  createAgentContext,
+  lineageOf,
+  meterOf,
+  placeOf,
+  signalOf,
+  toHandlerCtx,
+} from '../agent/agent-context.js';
+import { AgentRunError, type AgentRunResult, type AgentRunStatus } from '../agent/run-result.js';
 import { NoRegistryError } from '../errors.js';
-import { TokenLedger } from '../model/token-ledger.js';
-import { noUsage, type TokenUsage } from '../model/token-usage.js';
-import { checkDescent, runWithin } from './delegation.js';
+import { SpendingMeter, TokenLedger } from '../model/token-ledger.js';
+import { type CallSpending, noUsage, type TokenUsage } from '../model/token-usage.js';
+import { checkDescent, replaySpending, runWithin } from './delegation.js';
 
 /** Validated `DebateConfig`. */
 export interface DebateSpec {
@@ -33,13 +42,16 @@ export async function runDebate(
   options: AgentRunOptions<HandlerCtx | RunCtx>,
 ): Promise<DebateResult> {
   const { maxRounds, moderator } = spec;
-  const { ask, ledger, signal } = prepareDebate(spec, options);
+  const { ask, ledger, signal, record, end: leave } = prepareDebate(spec, options);
   const rounds: DebateRound[] = [];
   const failures: AgentRunError[] = [];
+  /** Failures of the current round, which are recorded if the debate goes on without their speakers. */
+  let unsettled: Answer[] = [];
   let speakers = spec.participants;
 
   const end = (synthesis: string | undefined, error?: Error): DebateResult => {
     const lastRound = rounds.at(-1);
+    leave();
     return {
       topic,
       rounds,
@@ -55,9 +67,11 @@ export async function runDebate(
     const names = speakers.map(({ name }) => name);
     const prompt = speakerPrompt({ topic, speaker: agent.name, speakers: names, earlier: rounds, maxRounds });
     const answer = await ask(agent, prompt, `round ${rounds.length + 1}`);
-    if (typeof answer === 'string') return { agentName: agent.name, output: answer };
-    failures.push(answer);
-    return { agentName: agent.name, output: answer.result.output, error: answer.message };
+    const { output, failure } = answer;
+    if (failure === undefined) return { agentName: agent.name, output };
+    failures.push(failure);
+    unsettled.push(answer);
+    return { agentName: agent.name, output, error: failure.message };
   };
 
   while (rounds.length < maxRounds) {
@@ -66,9 +80,11 @@ export async function runDebate(
     rounds.push(round);
     speakers = speakers.filter((_, index) => contributions[index]?.error === undefined);
     if (speakers.length < 2) return end(undefined, new TooFewSpeakersError(speakers.length, failures));
+    await Promise.all(unsettled.map(({ settle }) => settle()));
+    unsettled = [];
     if (rounds.length === maxRounds) break;
     try {
-      if (await abortable(decide(spec, round), signal)) break;
+      if (await record(`stop ${rounds.length}`, () => abortable(decide(spec, round), signal))) break;
     } catch (thrown) {
       signal.throwIfAborted();
       return end(undefined, thrown instanceof Error ? thrown : new Error(messageOf(thrown), { cause: thrown }));
@@ -76,42 +92,141 @@ export async function runDebate(
   }
   if (moderator === undefined) return end(undefined);
   const synthesis = await ask(moderator, moderatorPrompt(topic, rounds), 'synthesis');
-  return typeof synthesis === 'string' ? end(synthesis) : end(undefined, synthesis);
+  return synthesis.failure === undefined ? end(synthesis.output) : end(undefined, synthesis.failure);
 }
 
 async function decide({ stopWhen }: DebateSpec, round: DebateRound): Promise<boolean> {
   return (await stopWhen?.(round)) ?? false;
 }
 
-/**
- * Returns the place at which the speakers of a debate record their turns, and the key of the debate. Only the function
- * of a workflow has one: a debate goes on after the failure of a speaker, so failures have to be recorded.
- */
-function placeInDebate(
-  hubCtx: HandlerCtx | undefined,
-  name: string,
-): { readonly key: string; readonly of: DurablePlace } | undefined {
-  const place = placeOf(hubCtx);
-  if (place?.recordsFailures !== true) return undefined;
-  const path = place.pathOf(name);
-  const uses = new Map<string, number>();
-  const pathOf = (speaker: string): string => {
-    const use = (uses.get(speaker) ?? 0) + 1;
-    uses.set(speaker, use);
-    return `${path}${speaker.replaceAll('/', '%2F')} ${use} / `;
-  };
-  return { key: `${place.run.key}/${path}`, of: { ...place, pathOf } };
+/** Recorded answer of an agent. */
+interface RecordedSpeech {
+  readonly output: string;
+  /** Present if its run did not complete, and the debate went on. */
+  readonly failure?: { readonly status: AgentRunStatus; readonly message?: string; readonly fatal?: boolean };
+  /** Spending of its run. */
+  readonly spent: CallSpending;
+}
+
+/** Answer of an agent in a debate. */
+interface Answer {
+  readonly output: string;
+  /** Present if its run did not complete. */
+  readonly failure?: AgentRunError;
+  /** Records the failure: a retry does not ask the agent again, because the debate went on without it. */
+  settle(): Promise<void>;
+}
+
+/** Records the answers of a debate in a durable run, each as one step that contains the turns of the agent. */
+class DebateRecorder {
+  readonly #place: DurablePlace;
+  readonly #path: string;
+  readonly #uses = new Map<string, number>();
+
+  constructor(place: DurablePlace, name: string) {
+    this.#place = place;
+    this.#path = place.pathOf(name);
+  }
+
+  /** Key of the debate, the same for all attempts. */
+  get key(): string {
+    return `${this.#place.run.key}/${this.#path}`;
+  }
+
+  /** The debate has ended, perhaps before the round that an earlier delivery reached with other settings. */
+  end(): void {
+    this.#place.run.leave(this.#path);
+  }
+
+  /** Records what `call` returns. */
+  async record(part: string, call: () => PromiseLike<boolean>): Promise<boolean> {
+    const id = `${this.#path}${part}`;
+    const read = await this.#place.run.contain(
+      id,
+      `${id} / `,
+      async () => new StepResult(await call(), undefined, true),
+    );
+    return read() === true;
+  }
+
+  /**
+   * Records the answer of an agent, or returns the recorded one, whose spending `count` receives. A failure is recorded
+   * if the place records failures, else by `settle`: if the debate fails with it, a retry asks the agent again.
+   *
+   * @param speak runs the agent at a place, and counts what it spends
+   */
+  async answer(
+    agentName: string,
+    speak: (place: DurablePlace, meter: SpendingMeter) => Promise<AgentRunResult>,
+    count: (spent: CallSpending) => void,
+  ): Promise<Answer> {
+    const { run, recordsFailures } = this.#place;
+    const use = (this.#uses.get(agentName) ?? 0) + 1;
+    this.#uses.set(agentName, use);
+    const id = `${this.#path}${agentName.replaceAll('/', '%2F')} ${use}`;
+    const prefix = `${id} / `;
+    const contain = (call: () => Promise<RecordedSpeech>): Promise<() => unknown> =>
+      run.contain(id, prefix, async () => new StepResult(await call(), undefined, true));
+    let fresh: AgentRunResult | undefined;
+    let spent: CallSpending = noUsage();
+    try {
+      const read = await contain(async () => {
+        const meter = new SpendingMeter(spent);
+        fresh = await speak({ run, recordsFailures, pathOf: () => prefix }, meter);
+        spent = meter.spent;
+        if (fresh.status !== 'completed' && !recordsFailures) throw unrecorded;
+        return toSpeech(fresh, spent);
+      });
+      if (fresh !== undefined) return toAnswer(fresh);
+      // Written above.
+      const recorded = read() as RecordedSpeech;
+      count(recorded.spent);
+      return toAnswer(toResult(agentName, recorded));
+    } catch (error) {
+      const failed = fresh;
+      if (error !== unrecorded || failed === undefined) throw error;
+      return toAnswer(failed, async () => void (await contain(async () => toSpeech(failed, spent))));
+    }
+  }
+}
+
+// Compared by identity only.
+const unrecorded = new Error('the failure of a speaker is not recorded yet');
+
+function toAnswer(result: AgentRunResult, settle: () => Promise<void> = async () => {}): Answer {
+  const { status, output } = result;
+  return status === 'completed' ? { output, settle } : { output, failure: new AgentRunError(result), settle };
+}
+
+function toSpeech(result: AgentRunResult, spent: CallSpending): RecordedSpeech {
+  const { status, output, error } = result;
+  if (status === 'completed') return { output, spent };
+  const { fatal } = new AgentRunError(result);
+  const failure = { status, ...(error && { message: messageOf(error) }), ...(fatal && { fatal }) };
+  return { output, failure, spent };
+}
+
+function toResult(agentName: string, { output, failure, spent }: RecordedSpeech): AgentRunResult {
+  const { status = 'completed', message, fatal } = failure ?? {};
+  const error = message === undefined ? undefined : fatal ? new FatalError(message) : new Error(message);
+  const { runs: _runs, ...tokenUsage } = spent;
+  const result = { agentName, runId: '', output, messages: [], toolCalls: [], tokenUsage, status };
+  return error === undefined ? result : { ...result, error };
 }
 
 interface PreparedDebate {
   readonly ledger: TokenLedger;
   readonly signal: AbortSignal;
   /**
-   * Resolves with the agent's answer, or with the error of its run.
+   * Resolves with the agent's answer, or with its text so far and the error of its run.
    *
    * @param part name of the part of the debate, unique per agent, for the idempotency key
    */
-  ask(agent: Agent, input: string, part: string): Promise<string | AgentRunError>;
+  ask(agent: Agent, input: string, part: string): Promise<Answer>;
+  /** Records a decision in a durable run. */
+  record(part: string, decide: () => PromiseLike<boolean>): PromiseLike<boolean>;
+  /** The debate has ended. */
+  end(): void;
 }
 
 /** Creates the context in which the agents of a debate run, as a delegating run does: one ledger, signal and request. */
@@ -133,9 +248,10 @@ function prepareDebate(
     ctx.logger.error({ err }, `onTokenUsage of debate ${quote(name)} failed`);
   };
   const ledger = new TokenLedger({}, parent?.ledger, listeners, onListenerError, meterOf(hubCtx));
-  const place = placeInDebate(hubCtx, name);
-  const debateId = `${idempotencyKey ?? place?.key ?? crypto.randomUUID()}:${name}:`;
-  const ctx = createAgentContext({
+  const place = placeOf(hubCtx);
+  const recorder = place && new DebateRecorder(place, name);
+  const debateId = `${idempotencyKey ?? recorder?.key ?? crypto.randomUUID()}:${name}:`;
+  const parts: AgentContextParts = {
     agentName: name,
     runId: requestId ?? hubCtx?.eventId ?? crypto.randomUUID(),
     // Each participant delegates through its own registry.
@@ -151,29 +267,37 @@ function prepareDebate(
     payload,
     signal: either(options.signal, signalOf(hubCtx)),
     hubCtx,
-    place: place?.of,
-  });
+  };
+  const ctx = createAgentContext(parts);
+  const { signal } = ctx;
+  const run = (within: AgentContext, agent: Agent, input: string, part: string): Promise<AgentRunResult> =>
+    runWithin(within, agent, input, {
+      idempotencyKey: `${debateId}${part}`,
+      ...(requestId !== undefined && { requestId }),
+      ...(conversationId !== undefined && { conversationId }),
+    }).catch((error: unknown) => {
+      signal.throwIfAborted();
+      // A wrong option, or a tool that needs an approval: no answer of the others is worth paying for.
+      if (error instanceof HubError) throw error;
+      return failedRun(agent.name, ctx.runId, error);
+    });
   return {
     ledger,
-    signal: ctx.signal,
+    signal,
     async ask(agent, input, part) {
-      const result = await runWithin(ctx, agent, input, {
-        idempotencyKey: `${debateId}${part}`,
-        ...(requestId !== undefined && { requestId }),
-        ...(conversationId !== undefined && { conversationId }),
-      }).catch((error: unknown) => {
-        ctx.signal.throwIfAborted();
-        return failedRun(agent.name, ctx.runId, error);
-      });
-      return result.status === 'completed' ? result.output : new AgentRunError(result);
+      if (recorder === undefined) return toAnswer(await run(ctx, agent, input, part));
+      const speak = (own: DurablePlace, meter: SpendingMeter): Promise<AgentRunResult> =>
+        run(createAgentContext({ ...parts, signal, place: own, meter }), agent, input, part);
+      const answer = recorder.answer(agent.name, speak, (spent) => replaySpending(lineageOf(ctx), spent));
+      return abortable(answer, signal);
     },
+    record: (part, decide) => (recorder === undefined ? decide() : abortable(recorder.record(part, decide), signal)),
+    end: () => recorder?.end(),
   };
 }
 
-/** Returns the result of an agent of another kind than `createAgent`'s whose run rejected. @throws {HubError} */
+/** Returns the result of an agent of another kind than `createAgent`'s whose run rejected. */
 function failedRun(agentName: string, runId: string, thrown: unknown): AgentRunResult {
-  // A wrong option, or a tool that needs an approval: no answer of the other participants is worth paying for.
-  if (thrown instanceof HubError) throw thrown;
   const error = thrown instanceof Error ? thrown : new Error(messageOf(thrown), { cause: thrown });
   return { agentName, runId, output: '', messages: [], toolCalls: [], tokenUsage: noUsage(), status: 'failed', error };
 }
