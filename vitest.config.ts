@@ -1,8 +1,10 @@
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import preact from '@preact/preset-vite';
-import { defineConfig } from 'vitest/config';
+import { defaultExclude, defineConfig } from 'vitest/config';
+import { hangMs, patienceMs, testsOnRedis } from './scripts/test-projects.js';
 
+const onRedis = testsOnRedis();
 const sources = (path: string): string => join(import.meta.dirname, 'server', path);
 
 export default defineConfig({
@@ -19,11 +21,10 @@ export default defineConfig({
   test: {
     // The default leaves one processor out, which is half of a machine with two.
     maxWorkers: availableParallelism(),
-    // These end what hangs. A machine with more to do than it can is slow, not wrong.
-    testTimeout: 600_000,
-    hookTimeout: 600_000,
+    testTimeout: hangMs,
+    hookTimeout: hangMs,
     setupFiles: ['scripts/patient-waits.ts', 'scripts/property-tests.ts'],
-    expect: { poll: { timeout: 60_000 } },
+    expect: { poll: { timeout: patienceMs } },
     coverage: {
       provider: 'v8',
       include: ['server/**/*.ts', 'ui/**/*.{ts,tsx}'],
@@ -36,6 +37,16 @@ export default defineConfig({
           name: 'server',
           environment: 'node',
           include: ['{server,scripts,examples}/**/*.test.ts'],
+          exclude: [...defaultExclude, ...onRedis],
+          globalSetup: ['scripts/lua/build-lua.ts'],
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'redis',
+          environment: 'node',
+          include: onRedis,
           globalSetup: ['scripts/lua/build-lua.ts'],
         },
       },
@@ -49,6 +60,7 @@ export default defineConfig({
           // Each starts processes of its own, and is timed.
           fileParallelism: false,
           testTimeout: 300_000,
+          hookTimeout: 300_000,
         },
       },
       {
@@ -57,6 +69,9 @@ export default defineConfig({
           name: 'packed',
           environment: 'node',
           include: ['packed/**/*.test.ts'],
+          // They install the package.
+          testTimeout: 600_000,
+          hookTimeout: 600_000,
         },
       },
       {

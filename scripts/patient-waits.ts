@@ -1,7 +1,7 @@
 import { vi } from 'vitest';
+import { patienceMs } from './test-projects.js';
 
-// These end what hangs. On a busy machine a second, the default of `vi.waitFor`, is no time, and neither are twenty.
-const patienceMs = 60_000;
+// On a busy machine a second, the default of `vi.waitFor`, is no time.
 
 type Options = Parameters<typeof vi.waitFor>[1];
 

@@ -6,7 +6,7 @@
  * @module
  */
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { Session } from 'node:inspector/promises';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -65,8 +65,10 @@ export interface Import {
 }
 
 /** Returns the imports of files, type-only ones included. */
-function importsOf(paths: readonly string[]): Import[] {
-  return paths.flatMap((from) =>
+export function importsOf(paths: readonly string[]): Import[] {
+  // Git still lists a file that was deleted and not committed.
+  const present = paths.filter((path) => existsSync(join(root, path)));
+  return present.flatMap((from) =>
     [...readFileSync(join(root, from), 'utf8').matchAll(/\b(?:from|import)\s*\(?\s*'(\.[^']+)'/g)].map(
       ([, specifier = '']) => ({ from, to: join(dirname(from), specifier) }),
     ),

@@ -182,7 +182,7 @@ describe('a lease', () => {
     const lost: string[] = [];
     const endEarlier = renewal.hold(earlier, () => lost.push('earlier'));
     await admin.client('PAUSE', 10_000, 'WRITE');
-    const fcall = vi.spyOn(connection, 'fcall');
+    const fcall = vi.spyOn(connection, 'call');
     renewal.start();
     await until(() => fcall.mock.calls.length > 0);
     endEarlier();
