@@ -184,10 +184,15 @@ export class Broker implements GroupHost {
       return { id: earlierId, deduplicated: true };
     }
     const { dedupe, type, id } = envelope;
-    const remembered = dedupe && this.#dedupeWindow(type).remember(dedupe.id, id, now + dedupe.windowMs);
+    const isUnsubscribed = route === undefined || route.handlers.size + route.triggers.size === 0;
+    const isAwaited = this.waits.resolveByEvent(envelope);
+    // An event that nobody received may be repeated: its services may start later.
+    const remembered =
+      dedupe === undefined || (isUnsubscribed && !isAwaited)
+        ? undefined
+        : this.#dedupeWindow(type).remember(dedupe.id, id, now + dedupe.windowMs);
     const waitingId = this.#accept(envelope, route, from, now, remembered);
     if (waitingId !== undefined) return { id: waitingId, deduplicated: true };
-    const isUnsubscribed = route === undefined || route.handlers.size + route.triggers.size === 0;
     return isUnsubscribed ? { id, deduplicated: false, unsubscribed: true } : { id, deduplicated: false };
   }
 
@@ -204,7 +209,6 @@ export class Broker implements GroupHost {
       stats.countReceived(now);
       stats.countCompleted(now);
     }
-    this.waits.resolveByEvent(envelope);
     if (route === undefined) return undefined;
     const bytes = sizeOf(envelope);
     let isAccepted = route.triggers.size > 0;

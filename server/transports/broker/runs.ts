@@ -290,14 +290,15 @@ export class RunWaits {
     if (findWait(stored.entry, stored.wait.key) === stored) this.#resolve(stored, `"by":"time"`);
   }
 
-  /** Resolves the waits that the event matches. */
-  resolveByEvent(envelope: Envelope): void {
+  /** Resolves the waits that the event matches. Returns `true` if there are any. */
+  resolveByEvent(envelope: Envelope): boolean {
     const byKey = this.#byEvent.get(envelope.type);
-    if (byKey === undefined) return;
+    if (byKey === undefined) return false;
     const { key, id, body } = envelope;
     const matching = [...listOf(byKey.get(undefined)), ...(key === undefined ? [] : listOf(byKey.get(key)))];
     const resolution = `"by":"event","id":${JSON.stringify(id)},"payload":${body}`;
     for (const stored of matching) this.#resolve(stored, resolution);
+    return matching.length > 0;
   }
 
   /** Resolves the wait of a run for a child. @param end the status, and the result or the error, as JSON fields */

@@ -174,7 +174,6 @@ do
   end
 
   local function accept(envelope)
-    resolveByEvent(envelope)
     local isHandled, isAccepted, waiting = false, false, nil
     for _, route in ipairs(routesOf(envelope.type)) do
       if route.isTriggered then
@@ -210,6 +209,8 @@ do
       countDuplicate(envelope)
       return earlier
     end
+    -- An event that nobody received may be repeated: its services may start later.
+    if not resolveByEvent(envelope) and #routesOf(envelope.type) == 0 then dedupe = nil end
     if dedupe then
       call('HSET', dedupe, 'id', envelope.id, 'until', now + math.ceil(envelope.windowMs), 'pending', 0)
     end

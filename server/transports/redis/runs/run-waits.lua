@@ -112,13 +112,15 @@ local function resolveByTime(serviceType, id, name)
   if wait then resolve(serviceType, id, name, wait, '"by":"time"', '') end
 end
 
+-- Returns true if a wait received the event.
 local function resolveByEvent(envelope)
-  if not isAwaited(envelope.type) then return end
+  if not isAwaited(envelope.type) then return false end
   local waiters = waitersOf(envelope.type, '')
   if envelope.key ~= '' then
     for _, waiter in ipairs(waitersOf(envelope.type, envelope.key)) do waiters[#waiters + 1] = waiter end
   end
-  if #waiters == 0 then return end
+  if #waiters == 0 then return false end
+  local isReceived = false
   local body = string.match(envelope.head, ',"body":(".*")$')
   local payload = cjson.decode('[' .. body .. ']')[1]
   local fields = '"by":"event","id":' .. cjson.encode(decodeName(string.sub(envelope.id, 3)))
@@ -130,8 +132,10 @@ local function resolveByEvent(envelope)
       resolveByTime(serviceType, id, name)
     elseif wait then
       resolve(serviceType, id, name, wait, fields, { ',"payload":', payload })
+      isReceived = true
     end
   end
+  return isReceived
 end
 
 local function resolveByRun(parentJson, id, outcome)
