@@ -25,6 +25,33 @@ const maxSteps = 300_000;
 const maxStepsToCollect = 10_000;
 
 /**
+ * Returns `true` for a schema with more than this number of objects, which may take seconds to compile.
+ *
+ * @param schema of any depth
+ */
+export function hasMoreSubschemas(schema: unknown, limit: number): boolean {
+  const open: unknown[] = [schema];
+  let count = 0;
+  for (let part = open.pop(); part !== undefined; part = open.pop()) {
+    if (typeof part !== 'object' || part === null) continue;
+    if (!Array.isArray(part)) count += 1;
+    if (count > limit) return true;
+    for (const value of Object.values(part)) open.push(value ?? null);
+  }
+  return false;
+}
+
+/** Options of {@link compileJsonSchema}. */
+export interface JsonSchemaOptions {
+  /**
+   * `false` for a schema of a stranger, whose regular expressions may take exponential time: `pattern` and
+   * `patternProperties` have no effect then.
+   * @default true
+   */
+  readonly evaluatesPatterns?: boolean;
+}
+
+/**
  * Compiles a schema. A validation takes bounded time and memory, except for the regular expressions in the schema: an
  * invalid value with very many parts has one issue, a smaller one up to {@link maxIssues}.
  *
@@ -32,17 +59,22 @@ const maxStepsToCollect = 10_000;
  * @param root first segment of issue paths, such as `payload`
  * @throws {InvalidSchemaError}
  */
-export function compileJsonSchema(schema: JsonSchema, subject: string, root: string): JsonSchemaCheck {
+export function compileJsonSchema(
+  schema: JsonSchema,
+  subject: string,
+  root: string,
+  { evaluatesPatterns = true }: JsonSchemaOptions = {},
+): JsonSchemaCheck {
   if (schema['$async'] === true) throw new InvalidSchemaError(subject, new Error('$async schemas are not supported'));
   try {
     void metaValidatorFor(schema).validateSchema(schema, true);
-    const validate = compile(schema, false);
+    const validate = compile(schema, { allErrors: false, evaluatesPatterns });
     let collect: Validator | undefined;
     return (value) => {
       try {
         const first = validate(value, maxSteps);
         if (first.length === 0) return [];
-        collect ??= compile(schema, true);
+        collect ??= compile(schema, { allErrors: true, evaluatesPatterns });
         return (collectIssues(collect, value) ?? first).slice(0, maxIssues).map((error) => toIssue(error, root));
       } catch (error) {
         // ajv calls `valueOf` and `toString` of a value that `enum` or `const` compares, which may have such properties.
@@ -85,17 +117,22 @@ const options: Options = {
   strictTuples: false,
   // It takes most of the time to compile a large schema, and makes validation hardly faster.
   code: { optimize: false },
+  // A schema that refers to a large part many times would multiply in code.
+  inlineRefs: false,
 };
 
 /** Compiles with an ajv of its own: ajv retains every schema that it compiles and refuses a second `$id`. */
-function compile(schema: JsonSchema, allErrors: boolean): Validator {
+function compile(
+  schema: JsonSchema,
+  { allErrors, evaluatesPatterns }: { allErrors: boolean; evaluatesPatterns: boolean },
+): Validator {
   const Ajv = ajvClassFor(schema);
   // The schema is already validated, and a second compilation of the meta-schema would take 20 ms.
   const ajv = new Ajv({ ...options, allErrors, meta: false, validateSchema: false });
   const budget = new SchemaBudget();
   budget.install(ajv);
   installUniqueItems(ajv, budget);
-  const validate = ajv.compile(instrument(schema));
+  const validate = ajv.compile(instrument(schema, evaluatesPatterns));
   return (value, steps) => {
     budget.reset(steps);
     try {
@@ -243,7 +280,7 @@ const mapKeywords: ReadonlySet<string> = new Set([
  * Returns a copy of a schema in which every subschema has the keyword, instead of `type`. Values of unknown keywords count as
  * schemas, because a `$ref` may point into them.
  */
-function instrument(schema: object): object {
+function instrument(schema: object, evaluatesPatterns: boolean): object {
   const copies = new Map<object, unknown>();
 
   function copyMap(map: object): object {
@@ -262,6 +299,7 @@ function instrument(schema: object): object {
       return result;
     }
     for (const [name, part] of Object.entries(value)) {
+      if (!evaluatesPatterns && dependsOnPatterns(name, value)) continue;
       if (!isTyped(value) || (name !== 'type' && name !== 'nullable')) result[name] = copyPart(name, part);
     }
     return result;
@@ -273,6 +311,12 @@ function instrument(schema: object): object {
   }
 
   return copy(schema) as object;
+}
+
+/** Returns `true` for a keyword whose effect depends on regular expressions. */
+function dependsOnPatterns(keyword: string, schema: object): boolean {
+  if (keyword === 'pattern' || keyword === 'patternProperties') return true;
+  return (keyword === 'additionalProperties' || keyword === 'unevaluatedProperties') && 'patternProperties' in schema;
 }
 
 function isMap(value: unknown): value is object {

@@ -157,3 +157,37 @@ test('a server that announces changes all the time is asked for a list ten times
   for (let call = 0; call < 30; call += 1) await callTool(mcp.tools, 'echo', {});
   expect(lists).toBeLessThanOrEqual(10 + Math.ceil((performance.now() - startedAt) / 1_000));
 });
+
+test('schemas that take seconds to compile or to check are left out, or checked without their patterns', async () => {
+  const many = (count: number) => Array.from({ length: count }, (_, index) => ({ properties: { [`p${index}`]: {} } }));
+  const expensive = [
+    tool('alternatives', { type: 'object', anyOf: many(2_000) }),
+    tool('unevaluated', { type: 'object', allOf: many(2_000), unevaluatedProperties: false }),
+    tool('references', {
+      type: 'object',
+      $defs: { all: { anyOf: many(1_000) } },
+      anyOf: Array.from({ length: 1_000 }, () => ({ $ref: '#/$defs/all' })),
+    }),
+  ];
+  const multiplied = tool('multiplied', {
+    type: 'object',
+    $defs: { all: { anyOf: many(50) } },
+    anyOf: Array.from({ length: 200 }, () => ({ $ref: '#/$defs/all' })),
+  });
+  const slow = tool('slow', {
+    type: 'object',
+    properties: { text: { type: 'string', pattern: '^(a+)+$' } },
+    patternProperties: { '^(b+)+$': { type: 'string' } },
+    additionalProperties: false,
+  });
+  const { mcp, lines } = await listing(() => ({ tools: [...expensive, multiplied, slow] }));
+  expect(mcp.tools.map(({ name }) => name)).toEqual(['multiplied', 'slow']);
+  expect(omissions(lines)).toEqual([expect.stringContaining('leftOut: 3')]);
+  // Each of these takes hours to match.
+  const input = { text: `${'a'.repeat(60)}!`, [`${'b'.repeat(60)}!`]: 'x' };
+  const provider = callingProvider([{ name: 'slow', arguments: input }]);
+  const config = { name: 'a', systemPrompt: '', model: { model: 'm' }, provider, tools: mcp.tools };
+  const { toolCalls } = await createAgent(config).run('go');
+  expect(toolCalls).toHaveLength(1);
+  expect(toolCalls[0]?.error ?? '').not.toContain('pattern');
+});

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { hasMoreSubschemas } from '../../json-schema.js';
 import { isRecord, recordOf } from '../model/foreign-values.js';
 
 /** Result of a call, as its server sent it. */
@@ -91,6 +92,8 @@ interface ListLimits {
   readonly maxChars: number;
   /** Maximum number of characters of one tool. */
   readonly maxToolChars: number;
+  /** Maximum number of objects in the schema of one tool. */
+  readonly maxSubschemas: number;
 }
 
 /** List of tools as read. */
@@ -103,7 +106,7 @@ export interface ReadTools {
 /** Reads the tools that a server listed. Leaves out those that have another form, cannot be called or exceed a limit. */
 export function readTools(
   listed: readonly unknown[],
-  { allow, maxTools, maxChars, maxToolChars }: ListLimits,
+  { allow, maxTools, maxChars, maxToolChars, maxSubschemas }: ListLimits,
 ): ReadTools {
   const tools: ServerTool[] = [];
   let omitted = 0;
@@ -114,7 +117,10 @@ export function readTools(
     // Few servers have tools that need tasks, and none of them expects every client to call those.
     if (recordOf(execution)['taskSupport'] === 'required') continue;
     const tool = tools.length < maxTools ? readTool(described) : undefined;
-    if (tool === undefined || tool.json.length > Math.min(maxToolChars, maxChars - chars)) {
+    const isOversized = (found: ServerTool): boolean =>
+      found.json.length > Math.min(maxToolChars, maxChars - chars) ||
+      hasMoreSubschemas(found.inputSchema, maxSubschemas);
+    if (tool === undefined || isOversized(tool)) {
       omitted += 1;
     } else {
       chars += tool.json.length;

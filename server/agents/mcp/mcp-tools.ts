@@ -6,7 +6,7 @@ import { nodeCrypto } from '../../transports/delivery.js';
 import { type Logger, silentLogger } from '../../transports/transport.js';
 import type { ToolContext } from '../agent/agent-context.js';
 import type { Tool } from '../tools/tool.js';
-import { memberOf, type ToolGroup, ToolRegistry } from '../tools/tool-registry.js';
+import { compileForeignSchema, memberOf, type ToolGroup, ToolRegistry } from '../tools/tool-registry.js';
 import { McpConnection } from './mcp-connection.js';
 import { readTools, type ServerTool } from './mcp-content.js';
 import { loadMcpSdk, type McpSdk } from './mcp-sdk.js';
@@ -94,8 +94,10 @@ export interface ServerToolsOptions {
 const maxTools = 1_000;
 /** Maximum number of characters of their names, descriptions and schemas. */
 const maxChars = 1_000_000;
-/** Maximum number of them per tool: a schema of this size takes about a second to compile. */
+/** Maximum number of them per tool. */
 const maxToolChars = 100_000;
+/** Maximum number of objects in a schema, which may take a fifth of a second to compile. */
+const maxSubschemas = 500;
 /** Time that compiling schemas may take of a turn of the event loop. */
 const maxTurnMs = 10;
 
@@ -146,6 +148,7 @@ class ServerTools implements ToolGroup {
       maxTools,
       maxChars,
       maxToolChars,
+      maxSubschemas,
     });
     const registry = new ToolRegistry();
     const next = new Map<string, { readonly json: string; readonly tool: Tool }>();
@@ -159,6 +162,7 @@ class ServerTools implements ToolGroup {
       // The same object, so that its schema is not compiled again.
       const tool = known?.json === each.json ? known.tool : this.#toTool(each);
       try {
+        compileForeignSchema(tool);
         registry.register(tool);
       } catch {
         // A tool that no agent can register must not take the others with it.

@@ -1,5 +1,5 @@
 import { describe, InvalidOptionError } from '../../errors.js';
-import { compileJsonSchema, type JsonSchemaCheck } from '../../json-schema.js';
+import { compileJsonSchema, type JsonSchemaCheck, type JsonSchemaOptions } from '../../json-schema.js';
 import { OptionChecker } from '../../options.js';
 import { DuplicateToolError } from '../errors.js';
 import { wellFormed } from '../model/foreign-values.js';
@@ -74,10 +74,20 @@ interface ToolSchema {
 // Compiling is slow, and an application may create an agent with the same tools per request.
 const schemas = new WeakMap<object, ToolSchema>();
 
-function schemaOf({ name, parameters }: Tool): ToolSchema {
+/**
+ * Compiles the parameters of a tool that a stranger describes, before it is registered: without their regular
+ * expressions, which may take exponential time.
+ *
+ * @throws {InvalidSchemaError}
+ */
+export function compileForeignSchema(tool: Tool): void {
+  schemaOf(tool, { evaluatesPatterns: false });
+}
+
+function schemaOf({ name, parameters }: Tool, options?: JsonSchemaOptions): ToolSchema {
   let schema = schemas.get(parameters);
   if (schema === undefined) {
-    const check = compileJsonSchema(parameters, `the parameters of tool "${name}"`, 'arguments');
+    const check = compileJsonSchema(parameters, `the parameters of tool "${name}"`, 'arguments', options);
     schema = { check, sent: wellFormed(parameters) };
     schemas.set(parameters, schema);
   }
