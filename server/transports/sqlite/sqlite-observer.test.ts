@@ -309,9 +309,26 @@ it('refuses what the owner alone does', async () => {
   const file = newFile();
   const { hub } = await startOwner(file, false);
   const { transport } = await observe(file);
-  await expect(transport.kv.set('k', 'v')).rejects.toMatchObject({ code: 'ERR_FILE_OBSERVER' });
+  const due = { name: 's', definition: 'd', times: 't', dueAt: 0, events: [] };
+  const writes: Readonly<Record<string, () => Promise<unknown>>> = {
+    'kv.set()': () => transport.kv.set('k', 'v'),
+    'kv.compareAndSet()': () => transport.kv.compareAndSet('k', undefined, 'v'),
+    'kv.delete()': () => transport.kv.delete('k'),
+    'kv.increment()': () => transport.kv.increment('k'),
+    'kv.append()': () => transport.kv.append('k', ['v']),
+    'log.append()': () => transport.log.append('l', ['v'], { maxEntries: 1, maxBytes: 9, maxAgeMs: 9 }),
+    'log.delete()': () => transport.log.delete('l'),
+    'schedule()': () => transport.schedules.claim(due),
+  };
+  const checkRefused = async (): Promise<void> => {
+    for (const [operation, write] of Object.entries(writes)) {
+      const message = expect.stringContaining(`${operation} on a sqliteObserver`);
+      await expect(write()).rejects.toMatchObject({ code: 'ERR_FILE_OBSERVER', message });
+    }
+  };
+  await checkRefused();
   await hub.stop({ drainMs: 0 });
-  await expect(transport.kv.set('k', 'v')).rejects.toMatchObject({ code: 'ERR_FILE_OBSERVER' });
+  await checkRefused();
   for (const config of [{ handler: () => {} }, { subscribers: ['shop'] }]) {
     const other = createHub({ transport: sqliteObserver({ file }), logger: silentLogger });
     other.event({ type: 'a', ...config });

@@ -74,7 +74,9 @@ function connectObserver(service: string, settings: LinkSettings, logger: Logger
   const parts = forwardParts((call, args) => {
     const { part, method, effect } = call;
     const isRefused = effect === 'local' || (effect === 'change' && ownersParts.has(part));
-    return isRefused ? refuse(`${part}.${method}()`) : link.callPart(call, args);
+    // Users call `hub.schedule`, and the other parts themselves.
+    const operation = part === 'schedules' ? 'schedule()' : `${part}.${method}()`;
+    return isRefused ? refuse(operation) : link.callPart(call, args);
   });
   return {
     name: 'sqlite',
