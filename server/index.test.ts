@@ -1,8 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
+import * as agents from './agents/index.js';
+import * as dashboard from './dashboard/index.js';
 import * as hubline from './index.js';
 import * as testing from './testing/index.js';
 import { version } from './version.js';
+
+it.each(Object.entries({ agents, dashboard }))('has every name of hubline/%s', (_, subpath) => {
+  expect(hubline).toMatchObject(subpath);
+});
 
 it('exports exactly these names', () => {
   expect(Object.keys(hubline).sort()).toMatchInlineSnapshot(`
@@ -68,6 +74,7 @@ it('exports exactly these names', () => {
       "ProviderError",
       "RetiredError",
       "RetryAfterError",
+      "RunErasedError",
       "RunLimitError",
       "SchemaValidationError",
       "ServiceRunningError",
