@@ -248,7 +248,7 @@ export type {
   ProcessIntrospection,
   ProcessState,
   WaitIntrospection,
-  WaitsIntrospection,
+  WaitSummary,
 } from './hub/introspection/live-state.js';
 export type { StepKind } from './hub/runs/run-entry.js';
 export type {

@@ -24,7 +24,7 @@ export type {
   AgentRunIntrospection,
   ProcessState,
   WaitIntrospection,
-  WaitsIntrospection,
+  WaitSummary,
 } from '../hub/introspection/live-state.js';
 export type { EventStatus } from '../transports/event-record.js';
 export type {

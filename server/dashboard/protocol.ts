@@ -13,7 +13,7 @@ import type {
   SettingsIntrospection,
   WorkflowIntrospection,
 } from '../hub/introspection/introspection.js';
-import type { AgentRunIntrospection, ProcessState, WaitsIntrospection } from '../hub/introspection/live-state.js';
+import type { AgentRunIntrospection, ProcessState, WaitSummary } from '../hub/introspection/live-state.js';
 import type {
   Counts,
   Durations,
@@ -105,7 +105,7 @@ export interface IntrospectionBody {
 }
 
 /** Body of `GET /api/introspection?view=waits`. */
-export interface WaitsBody extends WaitsIntrospection {
+export interface WaitsBody extends WaitSummary {
   readonly protocol: ProtocolVersion;
   /** Epoch milliseconds at which the data was read. */
   readonly now: number;

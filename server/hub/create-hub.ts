@@ -17,7 +17,7 @@ import { Lifecycle, resolveDrainMs } from './lifecycle.js';
 import { observeCounts } from './observability.js';
 import { Publisher } from './publisher.js';
 import { Registry } from './registry.js';
-import { checkWatchOptions, type RunEvent, type RunSource, type WatchOptions, watchRun } from './runs/watch-run.js';
+import { checkWatchOptions, type RunEvent, type WatchedType, type WatchOptions, watchRun } from './runs/watch-run.js';
 import { type AnyWorkflow, isWorkflow } from './runs/workflow.js';
 import { createWorkflowHandle, type WorkflowHandle } from './runs/workflow-handle.js';
 import { resolveSchedule, type ScheduleConfig } from './schedules/schedule.js';
@@ -56,7 +56,7 @@ class HubRuntime extends HubReader implements Hub {
   #stopping: Promise<StopResult> | undefined;
   #scheduler: Scheduler | undefined;
   #stopObserving = (): void => {};
-  #runSources: readonly RunSource[] = [];
+  #watchedTypes: readonly WatchedType[] = [];
 
   constructor(transport: TransportManager, settings: Omit<HubSettings, 'service' | 'transport'>) {
     const registry = new Registry();
@@ -180,7 +180,7 @@ class HubRuntime extends HubReader implements Hub {
     const redactor = this.#redactor;
     return watchRun(
       runId,
-      { runs: this.transport.runs, redactor, sources: this.#runSources, stopped: this.#stopped.signal },
+      { runs: this.transport.runs, redactor, sources: this.#watchedTypes, stopped: this.#stopped.signal },
       options,
     );
   }
@@ -212,8 +212,8 @@ class HubRuntime extends HubReader implements Hub {
     };
     const scheduler = new Scheduler(this.#registry.schedules, host);
     await scheduler.check();
-    const { subscriptions, declared, onDelivery, runSources } = createSubscriptions(this.#registry, host);
-    this.#runSources = runSources;
+    const { subscriptions, declared, onDelivery, watchedTypes } = createSubscriptions(this.#registry, host);
+    this.#watchedTypes = watchedTypes;
     await this.transport.start({
       concurrency: this.#concurrency,
       subscriptions,

@@ -28,7 +28,7 @@ import {
   type AgentRunIntrospection,
   LiveState,
   type ProcessIntrospection,
-  type WaitsIntrospection,
+  type WaitSummary,
 } from './introspection/live-state.js';
 import type { Lifecycle } from './lifecycle.js';
 import { nearestNames } from './nearest-names.js';
@@ -124,7 +124,7 @@ export class HubReader {
     return computeHealth(await this.introspect());
   }
 
-  waits(): Promise<WaitsIntrospection> {
+  waits(): Promise<WaitSummary> {
     return this.#liveState.waits();
   }
 

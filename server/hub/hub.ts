@@ -11,7 +11,7 @@ import type { EventDetails, FindOptions, RecentEventSummaries, RequestDetails } 
 import type { Health } from './introspection/health.js';
 import type { EventDescription } from './introspection/hub-description.js';
 import type { HubIntrospection, RangeIntrospection } from './introspection/introspection.js';
-import type { AgentRunIntrospection, ProcessIntrospection, WaitsIntrospection } from './introspection/live-state.js';
+import type { AgentRunIntrospection, ProcessIntrospection, WaitSummary } from './introspection/live-state.js';
 import type { RunIntrospection, RunQuery } from './runs/run-introspection.js';
 import type { RunEvent, WatchOptions } from './runs/watch-run.js';
 import type { AnyWorkflow } from './runs/workflow.js';
@@ -235,7 +235,7 @@ export interface Hub {
    * Lists what runs wait for, in all services: approvals of tool calls, events, times, child runs and retries. Reads at
    * most 100 runs per type, those with the oldest approvals first, and returns at most 200 waits.
    */
-  waits(): Promise<WaitsIntrospection>;
+  waits(): Promise<WaitSummary>;
   /** Lists the running hubs of the transport, by service, with their process as of a few seconds ago. */
   processes(): Promise<readonly ProcessIntrospection[]>;
   /**

@@ -6,7 +6,7 @@ import { handlerInfo } from './events/reported-agents.js';
 import { observeDelivery } from './observability.js';
 import type { RunHost } from './runs/requested-step.js';
 import type { RunScope } from './runs/step.js';
-import type { RunSource } from './runs/watch-run.js';
+import type { WatchedType } from './runs/watch-run.js';
 import type { AnyWorkflow, RunDefinition } from './runs/workflow.js';
 import { runWorkflow } from './runs/workflow-run.js';
 
@@ -16,7 +16,7 @@ export interface Subscriptions {
   readonly declared: readonly DeclaredEvent[];
   readonly onDelivery: DeliveryHandler;
   /** Types whose runs can be watched. */
-  readonly runSources: readonly RunSource[];
+  readonly watchedTypes: readonly WatchedType[];
 }
 
 /** Definitions to subscribe to. Events without a handler are skipped. */
@@ -30,7 +30,7 @@ export function createSubscriptions({ events, workflows }: Definitions, host: Ru
   const handlers = new Map<string, DeliveryHandler>();
   const subscriptions: Subscription[] = [];
   const declared: DeclaredEvent[] = [];
-  const runSources: RunSource[] = [];
+  const watchedTypes: WatchedType[] = [];
   for (const event of events) {
     const { subscribers } = event;
     if (subscribers.length > 0) declared.push({ type: event.type, subscribers });
@@ -42,7 +42,7 @@ export function createSubscriptions({ events, workflows }: Definitions, host: Ru
       if (definition === undefined) new Attempt(event, delivery, host).run();
       else runWorkflow(definition, delivery, host);
     });
-    if (isRun) runSources.push({ type, listed: [] });
+    if (isRun) watchedTypes.push({ type, listed: [] });
     subscriptions.push({
       type,
       ...(isRun && { retainsRuns: true }),
@@ -54,7 +54,7 @@ export function createSubscriptions({ events, workflows }: Definitions, host: Ru
     const { name, steps, trigger, retain, key, concurrencyPerKey } = workflow;
     const type = workflowType(name);
     handlers.set(type, (delivery) => runWorkflow(workflow, delivery, host));
-    runSources.push({ type, listed: steps });
+    watchedTypes.push({ type, listed: steps });
     subscriptions.push({
       type,
       retainsRuns: true,
@@ -67,7 +67,7 @@ export function createSubscriptions({ events, workflows }: Definitions, host: Ru
   }
   // Transports deliver only subscribed types, so every type has a handler.
   const consume = (delivery: Delivery): void => handlers.get(delivery.envelope.type)?.(delivery);
-  return { subscriptions, declared, runSources, onDelivery: (delivery) => observeDelivery(delivery, host, consume) };
+  return { subscriptions, declared, watchedTypes, onDelivery: (delivery) => observeDelivery(delivery, host, consume) };
 }
 
 /** Creates the limits on starts of an event type and of its keys. */

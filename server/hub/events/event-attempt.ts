@@ -1,12 +1,12 @@
 import { type Delivery, listen } from '../../transports/delivery.js';
-import { SchemaValidationError, StoredPayloadError } from '../errors.js';
+import { StoredPayloadError } from '../errors.js';
 import type { HandlerFunction } from './context.js';
 import { Draft } from './emit.js';
 import type { RegisteredEvent } from './event.js';
 import { AttemptEmitter, type CallCallbacks, HandlerCall, HandlerContext, type HandlerHost } from './handler-call.js';
 import { OutcomeRecorder, preflightError } from './outcome-recorder.js';
 import { encodeResult } from './payload.js';
-import type { PayloadSchema } from './payload-schema.js';
+import { type PayloadSchema, rejectionOf } from './payload-schema.js';
 
 /** A registered event that has a handler. */
 export type HandledEvent = RegisteredEvent & { readonly handler: HandlerFunction };
@@ -60,8 +60,9 @@ export class Attempt implements CallCallbacks {
     this.#call.runStage(
       () => schema.validate(payload),
       (result) => {
-        if (result.issues === undefined) this.#invoke(payload);
-        else this.#reject(new SchemaValidationError(type, result.issues, schema.publicPaths(result.issues)));
+        const error = rejectionOf(type, schema, result);
+        if (error === undefined) this.#invoke(payload);
+        else this.#reject(error);
       },
     );
   }

@@ -22,6 +22,15 @@ export interface PayloadSchema {
   readonly jsonSchema?: JsonSchema;
 }
 
+/** Returns the error of a stored payload that its schema rejects; `undefined` if the schema accepts it. */
+export function rejectionOf(
+  type: string,
+  schema: PayloadSchema,
+  { issues }: SchemaResult,
+): SchemaValidationError | undefined {
+  return issues && new SchemaValidationError(type, issues, schema.publicPaths(issues));
+}
+
 /**
  * Prepares a Standard Schema or a JSON Schema.
  *

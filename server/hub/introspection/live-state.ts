@@ -37,7 +37,7 @@ export class LiveState {
   }
 
   /** Lists what runs wait for. */
-  async waits(): Promise<WaitsIntrospection> {
+  async waits(): Promise<WaitSummary> {
     const cluster = await this.#readCluster();
     const counts = await this.#transport.counts.get(cluster.types);
     const totals = { approvals: 0, suspended: 0 };
@@ -108,7 +108,7 @@ export interface WaitIntrospection {
 }
 
 /** Open waits of runs. Result of `hub.waits()`. */
-export interface WaitsIntrospection {
+export interface WaitSummary {
   /** Approvals first, the oldest first; then the others, the oldest first. At most 200. */
   readonly waits: readonly WaitIntrospection[];
   /** Number of all approvals that runs wait for. */
@@ -127,9 +127,9 @@ const maxWaits = 200;
 function introspectWaits(
   types: readonly string[],
   runs: readonly (readonly RunRecord[])[],
-  totals: Pick<WaitsIntrospection, 'approvals' | 'suspended'>,
+  totals: Pick<WaitSummary, 'approvals' | 'suspended'>,
   redactor: Redactor,
-): WaitsIntrospection {
+): WaitSummary {
   const waits = runs.flatMap((ofType, index) =>
     approvalsFirst(ofType).flatMap((run) => waitsOf(types[index] ?? '', run, redactor)),
   );

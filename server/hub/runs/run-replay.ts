@@ -59,8 +59,8 @@ export class Replay<TRequest extends StepRequest> {
   readonly #generation: number;
   /** Position after the last entry that an earlier delivery recorded for a step. */
   readonly #replayEnd: number;
-  #held: TRequest[] = [];
-  #nextHeld = 0;
+  #toStart: TRequest[] = [];
+  #nextStart = 0;
   #cursor = 0;
   #delivery = 1;
 
@@ -116,7 +116,7 @@ export class Replay<TRequest extends StepRequest> {
   }
 
   /** Removes a step that failed without a record. */
-  withdraw(request: TRequest): void {
+  removeRequest(request: TRequest): void {
     this.#requests.delete(request.slot);
   }
 
@@ -139,7 +139,7 @@ export class Replay<TRequest extends StepRequest> {
   request(request: TRequest): void {
     request.firstDelivery = this.#delivery;
     this.#requests.set(request.slot, request);
-    this.#held.push(request);
+    this.#toStart.push(request);
   }
 
   /**
@@ -186,19 +186,19 @@ export class Replay<TRequest extends StepRequest> {
   }
 
   /** Returns the next step that waits for its start, in the order of the requests, and leaves it where it is. */
-  get held(): TRequest | undefined {
-    for (; this.#nextHeld < this.#held.length; this.#nextHeld += 1) {
-      const request = this.#held[this.#nextHeld];
+  get nextToStart(): TRequest | undefined {
+    for (; this.#nextStart < this.#toStart.length; this.#nextStart += 1) {
+      const request = this.#toStart[this.#nextStart];
       if (request !== undefined && this.#requests.get(request.slot) === request) return request;
     }
-    this.#held = [];
-    this.#nextHeld = 0;
+    this.#toStart = [];
+    this.#nextStart = 0;
     return undefined;
   }
 
-  /** Removes the step that {@link held} returned. */
-  takeHeld(): void {
-    this.#nextHeld += 1;
+  /** Removes the step that {@link nextToStart} returned. */
+  takeNext(): void {
+    this.#nextStart += 1;
   }
 
   /** Slot of the next recorded entry, for the message of an error. */
@@ -233,7 +233,7 @@ export class Replay<TRequest extends StepRequest> {
       request.failed = this.entries.failedAttempt(name, value);
     }
     // A step is held once: by its request during a replay, and again when its attempt fails or its retry is due.
-    if (!this.#held.includes(request, this.#nextHeld)) this.#held.push(request);
+    if (!this.#toStart.includes(request, this.#nextStart)) this.#toStart.push(request);
   }
 
   #isLeft({ role, id }: EntryName): boolean {

@@ -144,8 +144,8 @@ export function isReady(step: RequestedStep): step is AttemptedStep | TurnStep {
 async function createWaits(run: SteppedRun): Promise<RunWait[]> {
   const { replay } = run;
   const waits: RunWait[] = [];
-  for (let step = replay.held; step !== undefined && !isReady(step); step = replay.held) {
-    replay.takeHeld();
+  for (let step = replay.nextToStart; step !== undefined && !isReady(step); step = replay.nextToStart) {
+    replay.takeNext();
     const wait = await createWait(run, step);
     if (wait !== undefined) waits.push(wait);
   }

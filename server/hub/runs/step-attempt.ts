@@ -235,7 +235,7 @@ export class TurnAttempt implements RunningAttempt {
     const { id, reject } = this.#step;
     if (reject !== undefined) {
       this.#run.attemptEnded(this);
-      this.#run.withdraw(this.#step);
+      this.#run.removeRequest(this.#step);
       reject(error);
       return;
     }
@@ -312,7 +312,7 @@ export interface AttemptRun {
   /** Input of the run as its function receives it. */
   readonly input: unknown;
   /** Removes a step whose failure is not recorded. */
-  withdraw(step: TurnStep): void;
+  removeRequest(step: TurnStep): void;
   /** Records an entry with the events that it emitted. Never rejects. @param parsed the value without its output */
   record(key: string, value: string, emits?: readonly Envelope[], parsed?: StepEntry): Promise<void> | undefined;
   /** Called once, when the attempt holds its process no longer. */

@@ -33,7 +33,7 @@ export function checkWatchOptions(options: WatchOptions): void {
 }
 
 /** Type whose runs can be watched. */
-export interface RunSource {
+export interface WatchedType {
   readonly type: string;
   /** Steps of a workflow with a list of steps. */
   readonly listed: readonly ListedStep[];
@@ -43,7 +43,7 @@ export interface RunSource {
 export interface WatchHost {
   readonly runs: RunStore;
   readonly redactor: Redactor;
-  readonly sources: readonly RunSource[];
+  readonly sources: readonly WatchedType[];
   /** Aborts when the hub stops. */
   readonly stopped: AbortSignal;
 }
@@ -92,8 +92,8 @@ export async function* watchRun(
 }
 
 /** Returns the type of a run. Its id does not tell. @throws {UnknownRunError} */
-async function findSource(id: string, { runs, sources }: WatchHost, signal: AbortSignal): Promise<RunSource> {
-  const find = async (read: (type: string) => Promise<RunRecord | undefined>): Promise<RunSource | undefined> => {
+async function findSource(id: string, { runs, sources }: WatchHost, signal: AbortSignal): Promise<WatchedType> {
+  const find = async (read: (type: string) => Promise<RunRecord | undefined>): Promise<WatchedType | undefined> => {
     const found = await Promise.all(sources.map(async (source) => ((await read(source.type)) ? source : undefined)));
     return found.find((candidate) => candidate !== undefined);
   };

@@ -1,9 +1,10 @@
 import { AsyncResource } from 'node:async_hooks';
 import { isFatal } from '../../errors.js';
 import { type Delivery, type Envelope, listen } from '../../transports/delivery.js';
-import { AttemptEndedError, SchemaValidationError, type StepFailedError, StoredPayloadError } from '../errors.js';
+import { AttemptEndedError, type StepFailedError, StoredPayloadError } from '../errors.js';
 import { Draft } from '../events/emit.js';
 import { preflightError } from '../events/outcome-recorder.js';
+import { rejectionOf, type SchemaResult } from '../events/payload-schema.js';
 import {
   type AttemptedStep,
   isTurn,
@@ -38,7 +39,7 @@ class WorkflowRun implements AttemptRun, SteppedRun, WriterCallbacks {
   readonly replay: Replay<RequestedStep>;
   input: unknown;
   readonly #outcome: RunOutcome;
-  readonly #rest = new Rest(() => this.#advance());
+  readonly #idle = new IdleCallback(() => this.#advance());
   readonly #attempts = new RunningAttempts();
   readonly #writer: EntryWriter;
   readonly #waits: WaitWriter;
@@ -93,8 +94,8 @@ class WorkflowRun implements AttemptRun, SteppedRun, WriterCallbacks {
     this.schedule();
   }
 
-  withdraw(step: TurnStep): void {
-    this.replay.withdraw(step);
+  removeRequest(step: TurnStep): void {
+    this.replay.removeRequest(step);
     this.schedule();
   }
 
@@ -123,9 +124,9 @@ class WorkflowRun implements AttemptRun, SteppedRun, WriterCallbacks {
     this.#outcome.addFailure(step, error);
   }
 
-  /** Advances the run when the function has come to rest. */
+  /** Advances the run when the function is idle. */
   schedule(): void {
-    if (!this.#isOver) this.#rest.schedule();
+    if (!this.#isOver) this.#idle.schedule();
   }
 
   record(key: string, value: string, emits?: readonly Envelope[], parsed?: StepEntry): Promise<void> | undefined {
@@ -169,16 +170,23 @@ class WorkflowRun implements AttemptRun, SteppedRun, WriterCallbacks {
       this.#outcome.failUnreadable(new StoredPayloadError(this.workflow.name, cause));
       return;
     }
-    if (this.workflow.input === undefined || this.replay.entries.size > 0) {
+    const { name, input: schema } = this.workflow;
+    if (schema === undefined || this.replay.entries.size > 0) {
       this.#call();
       return;
     }
-    checkInput(this.workflow, this.input, {
-      onValid: () => {
-        if (!this.#isOver) this.#call();
-      },
-      onInvalid: (error, isFinal) => this.#fail(error, isFinal),
-    });
+    const conclude = (result: SchemaResult): void => {
+      const error = rejectionOf(name, schema, result);
+      if (error !== undefined) this.#fail(error, 'final');
+      else if (!this.#isOver) this.#call();
+    };
+    try {
+      const result = schema.validate(this.input);
+      if (result instanceof Promise) result.then(conclude, (error: unknown) => this.#fail(error));
+      else conclude(result);
+    } catch (error) {
+      this.#fail(error);
+    }
   }
 
   #call(): void {
@@ -204,7 +212,7 @@ class WorkflowRun implements AttemptRun, SteppedRun, WriterCallbacks {
           if (this.replay.hasRequests) this.#fail(this.#outcome.versionError());
           return;
         case 'end':
-          this.#startHeld();
+          this.#startSteps();
           return;
         default:
       }
@@ -212,14 +220,14 @@ class WorkflowRun implements AttemptRun, SteppedRun, WriterCallbacks {
   }
 
   /** Starts steps that are not recorded, in the order in which the function asked for them. */
-  #startHeld(): void {
+  #startSteps(): void {
     if (this.#waits.isStoring) return;
-    for (let step = this.replay.held; step !== undefined; step = this.replay.held) {
+    for (let step = this.replay.nextToStart; step !== undefined; step = this.replay.nextToStart) {
       if (this.#waits.hasPatches || !isReady(step)) {
         void this.#waits.store();
         return;
       }
-      this.replay.takeHeld();
+      this.replay.takeNext();
       this.#attempt(step);
       if (this.#isOver) return;
     }
@@ -299,44 +307,18 @@ class WorkflowRun implements AttemptRun, SteppedRun, WriterCallbacks {
   }
 }
 
-/** Callbacks of {@link checkInput}, one of which is called. */
-export interface InputCallbacks {
-  onValid(): void;
-  /** @param isFinal `final` if the same input fails again */
-  onInvalid(error: unknown, isFinal?: 'final'): void;
-}
-
-/** Checks an input by the schema of its workflow: at once, unless the schema is asynchronous. */
-function checkInput({ name, input: schema }: RunDefinition, input: unknown, callbacks: InputCallbacks): void {
-  if (schema === undefined) {
-    callbacks.onValid();
-    return;
-  }
-  const conclude = ({ issues }: Awaited<ReturnType<typeof schema.validate>>): void => {
-    if (issues === undefined) callbacks.onValid();
-    else callbacks.onInvalid(new SchemaValidationError(name, issues, schema.publicPaths(issues)), 'final');
-  };
-  try {
-    const result = schema.validate(input);
-    if (result instanceof Promise) result.then(conclude, (error: unknown) => callbacks.onInvalid(error));
-    else conclude(result);
-  } catch (error) {
-    callbacks.onInvalid(error);
-  }
-}
-
 // A function that it calls costs less than one of `queueMicrotask`, which creates an AsyncResource.
 const microtask = Promise.resolve();
 
 /** Calls a function in the context of its creation when the code of a run has come to rest. */
-class Rest {
-  readonly #onRest: () => void;
+class IdleCallback {
+  readonly #onIdle: () => void;
   /** Entries are recorded in the contexts of other runs and of timers. */
   readonly #resource = new AsyncResource('hubline.run');
   #isScheduled = false;
 
-  constructor(onRest: () => void) {
-    this.#onRest = onRest;
+  constructor(onIdle: () => void) {
+    this.#onIdle = onIdle;
   }
 
   /** Calls the function once, however often it is scheduled before. */
@@ -351,6 +333,6 @@ class Rest {
 
   readonly #call = (): void => {
     this.#isScheduled = false;
-    this.#resource.runInAsyncScope(this.#onRest);
+    this.#resource.runInAsyncScope(this.#onIdle);
   };
 }
