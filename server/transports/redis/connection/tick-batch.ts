@@ -13,26 +13,43 @@ export interface BatchLimits<TItem> {
 export class TickBatch<TItem, TReply> {
   readonly #send: (items: readonly TItem[]) => Promise<readonly TReply[]>;
   readonly #limits: BatchLimits<TItem>;
+  readonly #oneAtATime: boolean;
   #pending: Pending<TItem, TReply>[] = [];
+  #isSending = false;
 
-  /** @param send returns one reply per item, in their order */
-  constructor(limits: BatchLimits<TItem>, send: (items: readonly TItem[]) => Promise<readonly TReply[]>) {
+  /**
+   * @param send returns one reply per item, in their order
+   * @param options.oneAtATime sends nothing while a call is under way, and collects until it has returned
+   */
+  constructor(
+    limits: BatchLimits<TItem>,
+    send: (items: readonly TItem[]) => Promise<readonly TReply[]>,
+    { oneAtATime = false }: { readonly oneAtATime?: boolean } = {},
+  ) {
+    this.#oneAtATime = oneAtATime;
     this.#limits = limits;
     this.#send = send;
   }
 
   add(item: TItem): Promise<TReply> {
-    if (this.#pending.length === 0) setImmediate(() => this.#flush());
+    if (this.#pending.length === 0 && !this.#isSending) setImmediate(() => void this.#flush());
     return new Promise((resolve, reject) => {
       this.#pending.push({ item, resolve, reject });
     });
   }
 
-  #flush(): void {
-    const pending = this.#pending;
-    this.#pending = [];
+  async #flush(): Promise<void> {
     const limits = { ...this.#limits, weigh: ({ item }: Pending<TItem, TReply>) => this.#limits.weigh(item) };
-    for (const batch of portionsOf(pending, limits)) void this.#settle(batch);
+    this.#isSending = this.#oneAtATime;
+    do {
+      const pending = this.#pending;
+      this.#pending = [];
+      for (const batch of portionsOf(pending, limits)) {
+        const settled = this.#settle(batch);
+        if (this.#oneAtATime) await settled;
+      }
+    } while (this.#oneAtATime && this.#pending.length > 0);
+    this.#isSending = false;
   }
 
   async #settle(batch: readonly Pending<TItem, TReply>[]): Promise<void> {

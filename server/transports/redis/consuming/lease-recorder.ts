@@ -66,7 +66,7 @@ export class LeaseRecorder {
   }
 
   /**
-   * Resolves with the result, and with the entries that the delivery does not know.
+   * Resolves with the results, and with the entries that the delivery does not know.
    *
    * @param lease returns the lease as it is at each attempt to write
    * @param known number of entries that the delivery knows
@@ -74,13 +74,19 @@ export class LeaseRecorder {
   async checkpoint(
     lease: () => Lease,
     known: number,
-    { key, value, emits }: { readonly key: string; readonly value: string; readonly emits: readonly Envelope[] },
-  ): Promise<{ readonly result: CommitResult; readonly entries: unknown }> {
-    const events = emits.flatMap((envelope) => emitArguments(envelope, this.#service));
-    const args = [known, key, ...splitCheckpoint(value), emits.length, ...events];
+    checkpoints: readonly LeaseCheckpoint[],
+  ): Promise<{ readonly results: readonly CommitResult[]; readonly entries: unknown }> {
+    const args = [known, checkpoints.length, ...checkpoints.flatMap((checkpoint) => checkpoint.args)];
     const reply = await this.#run(scripts.checkpoint, () => [...leaseArguments(lease()), ...args]);
-    const [result, entries] = readArray(reply);
-    return { result: readCommitResult(result), entries: entries ?? [] };
+    if (reply === null) return { results: checkpoints.map(() => 'fenced'), entries: [] };
+    const [results, entries] = readArray(reply);
+    return { results: readArray(results).map(readCommitResult), entries };
+  }
+
+  /** Returns an entry with the events that it emitted as arguments of a script. @throws {InvalidOptionError} */
+  checkpointOf(key: string, value: string, emits: readonly Envelope[]): LeaseCheckpoint {
+    const events = emits.flatMap((envelope) => emitArguments(envelope, this.#service));
+    return { args: [key, ...splitCheckpoint(value), emits.length, ...events] };
   }
 
   async wait(lease: () => Lease, waits: readonly RunWait[]): Promise<CommitResult> {
@@ -149,6 +155,11 @@ export function leaseArguments({ queue, jobId, token, starts, serviceType }: Lea
 export function readCommitResult(reply: unknown): CommitResult {
   if (reply === 'ok' || reply === 'already' || reply === 'fenced') return reply;
   throw unexpected('a commit result', reply);
+}
+
+/** Entry of a run as arguments of a script. */
+export interface LeaseCheckpoint {
+  readonly args: readonly ScriptArgument[];
 }
 
 /** Outcome with its lease as arguments of a script. */

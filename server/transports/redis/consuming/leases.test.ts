@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import type { Consumption } from '../../contract/contract-stage.js';
 import { envelope } from '../../contract/envelope.js';
 import { completed, failed, retry } from '../../contract/outcome.js';
 import type { Delivery, Subscription } from '../../delivery.js';
@@ -332,4 +333,54 @@ it('ends many waiting runs in time that grows with their number', async () => {
   }
   expect(many).toBeLessThan(3 * few);
   await manager.close({ drainMs: 0 });
+});
+
+describe('the commands per step of a run', () => {
+  /** Returns the number of commands that Redis ran, those of scripts included. */
+  const commandsOf = async (work: () => Promise<unknown>): Promise<number> => {
+    const statistics = await commandsUsed(work);
+    return [...statistics.matchAll(/:calls=(\d+)/g)].reduce((sum, [, calls]) => sum + Number(calls), 0);
+  };
+  const startRun = async (shop: Consumption): Promise<Delivery> => {
+    await shop.transport.publish([envelope('run')]);
+    return next(shop);
+  };
+
+  it('are the same for few and for many that end in one turn', async () => {
+    const shop = await consume([runs]);
+    const perStep: number[] = [];
+    for (const count of [250, 2_500]) {
+      const delivery = await startRun(shop);
+      const recorded: string[] = [];
+      delivery.onRecorded = (name) => recorded.push(name);
+      const names = Array.from({ length: count }, (_, index) => `step ${index}`);
+      const commands = await commandsOf(async () => {
+        const results = await Promise.all(names.map((name) => delivery.checkpoint(name, '1')));
+        expect(new Set(results)).toEqual(new Set(['ok']));
+      });
+      expect(recorded).toEqual(names);
+      perStep.push(commands / count);
+      await delivery.commit(completed());
+    }
+    const [few = 0, many = 0] = perStep;
+    expect(many).toBeLessThan(few * 1.1);
+  });
+
+  it('are the same for few and for many whose first attempt fails', async () => {
+    const shop = await consume([runs]);
+    const perStep: number[] = [];
+    for (const count of [250, 2_500]) {
+      const delivery = await startRun(shop);
+      const names = Array.from({ length: count }, (_, index) => `step ${index}`);
+      const commands = await commandsOf(async () => {
+        await Promise.all(names.map((name) => delivery.checkpoint(`attempt ${name}`, '1')));
+        await delivery.wait(names.map((name) => ({ key: `retry ${name}`, delayMs: 600_000, isRetry: true })));
+        await Promise.all(names.map((name) => delivery.checkpoint(name, '1')));
+      });
+      perStep.push(commands / count);
+      await delivery.commit(completed());
+    }
+    const [few = 0, many = 0] = perStep;
+    expect(many).toBeLessThan(few * 1.1);
+  });
 });

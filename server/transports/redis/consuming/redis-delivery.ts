@@ -3,9 +3,10 @@ import { maxTimeoutMs } from '../../clock.js';
 import type { CommitResult, Delivery, Envelope, Outcome, RunWait } from '../../delivery.js';
 import { readArray, readHash, readNumber, readOptional, readString } from '../connection/reply.js';
 import { scripts } from '../connection/script.js';
+import { argumentBatches, TickBatch } from '../connection/tick-batch.js';
 import { runKeyOf } from '../names.js';
 import { readCheckpoints } from '../runs/stored-runs.js';
-import { type Lease, type LeaseRecorder, leaseArguments } from './lease-recorder.js';
+import { type Lease, type LeaseCheckpoint, type LeaseRecorder, leaseArguments } from './lease-recorder.js';
 
 /** Parts of a delivery that the job and its run determine. */
 interface DeliveryDetails {
@@ -27,6 +28,17 @@ export class RedisDelivery implements Delivery {
   onRecorded: Delivery['onRecorded'];
   readonly #recorder: LeaseRecorder;
   readonly #entries: KnownEntries;
+  /** One call at a time: each knows what the one before it has returned, and returns only what is new. */
+  readonly #checkpoints: TickBatch<LeaseCheckpoint, CommitResult> = new TickBatch<LeaseCheckpoint, CommitResult>(
+    argumentBatches,
+    async (checkpoints) => {
+      const known = this.#entries.count;
+      const { results, entries } = await this.#recorder.checkpoint(() => this.#lease, known, checkpoints);
+      this.#entries.add(known, entries);
+      return results;
+    },
+    { oneAtATime: true },
+  );
   #lease: Lease;
   #overdue: Promise<void> | undefined;
   #isAbandoned = false;
@@ -92,11 +104,9 @@ export class RedisDelivery implements Delivery {
   }
 
   async checkpoint(key: string, value: string, emits: readonly Envelope[] = []): Promise<CommitResult> {
-    const known = this.#entries.count;
+    const checkpoint = this.#recorder.checkpointOf(key, value, emits);
     this.#entries.addOwn(key, value);
-    const { result, entries } = await this.#recorder.checkpoint(() => this.#lease, known, { key, value, emits });
-    this.#entries.add(known, entries);
-    return result;
+    return this.#checkpoints.add(checkpoint);
   }
 
   async wait(waits: readonly RunWait[]): Promise<CommitResult> {
