@@ -195,6 +195,43 @@ describe('an event that an agent handles', () => {
     ]);
   });
 
+  test.each([true, false])(
+    'repeats no call that the deployed tool says must not be repeated, and executes the next one: %s',
+    async (was) => {
+      const transport = memoryTransport();
+      const reached = deferred();
+      const executed: string[] = [];
+      const pay = (name: string, retryable: boolean): Tool =>
+        toolOf(
+          name,
+          async () => {
+            executed.push(name);
+            reached.resolve();
+            return executed.length === 1 ? idle() : 'paid';
+          },
+          { retryable },
+        );
+      // One call at a time, so that the second one has not begun.
+      const first = agentOf([{ toolCalls: [{ name: 'one' }, { name: 'two' }] }], {
+        tools: [pay('one', was), pay('two', false)],
+        maxParallelToolCalls: 1,
+      });
+      const register = (agent: ReturnType<typeof agentOf>['agent']) => (hub: Hub) =>
+        void hub.event({ type: 'asked', handler: agent.asHandler() });
+      await withHub(transport, register(first.agent), async (hub) => {
+        await hub.emit('asked', 'go');
+        await reached.promise;
+      });
+      const second = agentOf(['ok'], { tools: [pay('one', false), pay('two', false)] });
+      await withHub(transport, register(second.agent), (hub) => completed(hub, 'asked'));
+      expect(executed).toEqual(['one', 'two']);
+      expect(second.provider.calls[0]?.messages.slice(-2).map(({ content }) => content)).toEqual([
+        expect.stringContaining('may or may not have been executed'),
+        'paid',
+      ]);
+    },
+  );
+
   test('emits nothing of a tool that throws, and once of a tool that returns', async () => {
     const { hub, clock } = testHub();
     const seen: unknown[] = [];

@@ -22,6 +22,11 @@ export interface RecordedAnswer extends TurnAnswer {
   readonly spent: TokenUsage;
   /** Name of each call's step: a model may call a tool that does not exist. */
   readonly steps: readonly string[];
+  /**
+   * Positions of the calls whose start is recorded, because they must not run twice or wait for an approval: one of
+   * them that has no start has not begun, whatever other code says of its tool.
+   */
+  readonly marked: readonly number[];
   /** Epoch milliseconds at which the run started. Present in the first turn. */
   readonly startedAt?: number | undefined;
 }
@@ -38,6 +43,7 @@ export function toCompactAnswer({
   asks,
   spent,
   steps,
+  marked,
   startedAt,
   ...turn
 }: RecordedAnswer): CompactAnswer {
@@ -50,6 +56,7 @@ export function toCompactAnswer({
     provider: turn.provider === 0 ? undefined : turn.provider,
     spent: isSameUsage(spent, answer.usage) ? undefined : spent,
     steps: steps.every((step, i) => step === calls[i]?.name) ? undefined : steps,
+    marked: marked.length === 0 ? undefined : marked,
     startedAt,
   };
 }
@@ -57,8 +64,8 @@ export function toCompactAnswer({
 /** Returns the answer that {@link toCompactAnswer} was called with. */
 export function toRecordedAnswer({ answer, startedAt, ...parts }: CompactAnswer): RecordedAnswer {
   const { calls = [...answer.toolCalls], asks = [], isOverBudget = false, provider = 0, spent = answer.usage } = parts;
-  const { steps = calls.map(({ name }) => name) } = parts;
-  return { answer, calls, asks, isOverBudget, provider, spent, steps, startedAt };
+  const { steps = calls.map(({ name }) => name), marked = [] } = parts;
+  return { answer, calls, asks, isOverBudget, provider, spent, steps, marked, startedAt };
 }
 
 /** Returns `true` unless a custom provider put something into the answer that may not be JSON. */
@@ -89,6 +96,8 @@ export interface AnswerSource {
   replay(recorded: TurnAnswer, spent: TokenUsage): void;
   /** Returns `true` if a tool exists. */
   isTool(name: string): boolean;
+  /** Returns `true` unless an interrupted call of the tool must not be executed again. */
+  isRetryable(name: string): boolean;
 }
 
 const unknownTool = 'unknown tool';

@@ -199,6 +199,10 @@ class AgentRun implements AnswerSource {
     return this.#tools.get(name) !== undefined;
   }
 
+  isRetryable(name: string): boolean {
+    return this.#tools.get(name)?.retryable !== false;
+  }
+
   async ask(tools: ToolDefinition[]): Promise<TurnAnswer | undefined> {
     const transcript = this.#transcript;
     this.#isLive = true;

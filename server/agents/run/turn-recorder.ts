@@ -58,6 +58,10 @@ export class TurnRecorder {
   /** Spans of the steps are children of the agent's span, not of the engine's. */
   readonly #resource = new AsyncResource('hubline.turn');
   #steps: readonly string[] = [];
+  /** Positions of the calls of the last answer whose start is recorded. */
+  #marked: readonly number[] = [];
+  /** An earlier delivery recorded the last answer, and may have begun its calls. */
+  #isReplayed = false;
 
   /**
    * @param agent name of the agent
@@ -108,7 +112,10 @@ export class TurnRecorder {
       if (asked !== undefined) {
         const spent = usageSince(source.usage, before);
         const startedAt = turn === 1 ? this.#timer.startedAt : undefined;
-        fresh = { ...asked, spent, steps: stepNames(asked.calls, source), startedAt };
+        const marked = asked.calls.flatMap(({ name }, index) =>
+          asked.asks.includes(index) || !source.isRetryable(name) ? [index] : [],
+        );
+        fresh = { ...asked, spent, steps: stepNames(asked.calls, source), marked, startedAt };
         // The first turn shows what the memory spent to shorten the conversation.
         const shown = shownUsage(turn === 1 ? source.usage : spent);
         const facts = { ...this.#facts, model: source.model, usage: shown };
@@ -129,6 +136,8 @@ export class TurnRecorder {
         return undefined;
       }
       this.#steps = recorded.steps;
+      this.#marked = recorded.marked;
+      this.#isReplayed = found === undefined;
       if (found !== undefined) return recorded;
       if (recorded.startedAt !== undefined) this.#timer.resume(recorded.startedAt);
       source.replay(recorded, recorded.spent);
@@ -169,13 +178,14 @@ export class TurnRecorder {
     let fresh: RecordedCall | undefined;
     const record = async (scope: TurnScope): Promise<StepResult> => {
       const meter = this.#notes.meter(id);
-      if (!isRetryable) {
-        if (run.isStarted(id)) {
-          fresh = toRecorded(refused(call, interrupted), meter.spent);
-          return new StepResult(fresh, undefined, true);
-        }
-        await run.start(id);
+      const isMarked = this.#marked.includes(index);
+      // Other code that saw no need to record the start may have begun the call.
+      const mayHaveBegun = run.isStarted(id) || (this.#isReplayed && !isMarked);
+      if (!isRetryable && mayHaveBegun) {
+        fresh = toRecorded(refused(call, interrupted), meter.spent);
+        return new StepResult(fresh, undefined, true);
       }
+      if ((!isRetryable || isMarked) && !run.isStarted(id)) await run.start(id);
       const executed = await execute(scope, meter);
       // The next attempt executes the call again.
       if (executed.isInterrupted) throw this.#waits.signal?.reason;
