@@ -73,3 +73,14 @@ it.each([-1, Number.NaN, Number.POSITIVE_INFINITY])('does not advance by %d', as
   await expect(clock.advance(ms)).rejects.toThrow('ms of advance must be milliseconds, 0 or more');
   expect(clock.monotonic()).toBe(0);
 });
+
+it('calls of advance that overlap never set the time back', async () => {
+  const clock = createFakeClock(0);
+  await Promise.all([clock.advance(10), clock.advance(5), clock.advance(1)]);
+  expect([clock.now(), clock.monotonic()]).toEqual([10, 10]);
+});
+
+it.each([new Date(0), Number.NaN, Number.POSITIVE_INFINITY, '2026'])('refuses %o as its initial time', (startAt) => {
+  // Wrong on purpose: the compiler rejects it.
+  expect(() => createFakeClock(startAt as number)).toThrow('startAt of createFakeClock must be epoch milliseconds');
+});

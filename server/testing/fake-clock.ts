@@ -20,8 +20,12 @@ interface Pending {
  * Creates a clock for tests. Pass it to `memoryTransport({ clock })`.
  *
  * @param startAt initial time in epoch milliseconds @default 2026-01-01T00:00:00Z
+ * @throws {InvalidOptionError}
  */
 export function createFakeClock(startAt: number = Date.UTC(2026, 0, 1)): FakeClock {
+  if (!Number.isFinite(startAt)) {
+    throw new InvalidOptionError('startAt of createFakeClock', 'epoch milliseconds, such as date.getTime()', startAt);
+  }
   // Starts at 0: added to an epoch time of 13 digits, a fraction of a millisecond would be rounded off, and a timer for
   // the rest of a delay would be set again and again.
   let elapsed = 0;
@@ -66,7 +70,8 @@ export function createFakeClock(startAt: number = Date.UTC(2026, 0, 1)): FakeClo
         next.fn();
         await settle();
       }
-      elapsed = until;
+      // A call that overlaps may have advanced further: time never goes back.
+      elapsed = Math.max(elapsed, until);
     },
     get pendingTimers() {
       return pending.size;

@@ -76,16 +76,32 @@ describe('the script is strict', () => {
 
   test.each<[string, unknown]>([
     ['script of scriptedProvider must be an array of entries, got "hi"', 'hi'],
-    ['an entry of a script must be a text, an error, an answer or a function, got 5', [5]],
-    ['option of a script entry must be one of content, toolCalls, ', [{ contents: 'hi' }]],
+    ['entry 2 of the script must be a text, an error, an answer or a function, got 5', ['a', 5]],
+    ['option of entry 1 of the script must be one of content, toolCalls, ', [{ contents: 'hi' }]],
+    ['entry 1 of the script must be awaited before', [Promise.resolve('hi')]],
+    ['content of entry 1 of the script must be a text', [{ content: 5 }]],
+    [
+      'toolCalls of entry 1 of the script must be an array of { name, arguments?, id? }',
+      [{ toolCalls: { name: 'a' } }],
+    ],
+    ['toolCalls of entry 1 of the script must be', [{ toolCalls: [{ name: 'a', input: {} }] }]],
+    ['usage of entry 1 of the script must be', [{ usage: { total: 5 } }]],
+    ['finishReason of entry 1 of the script must be', [{ finishReason: 'end' }]],
+    ['delayMs of entry 1 of the script must be', [{ delayMs: -1 }]],
   ])('an invalid script is refused: %s', (message, script) => {
     // Wrong on purpose: the compiler rejects it.
     expect(() => scriptedProvider(script as ScriptEntry[])).toThrow(message);
   });
 
+  test('wrong options are refused', () => {
+    const make = (wrong: object) => () => scriptedProvider([], wrong);
+    expect(make({ jsonmode: true })).toThrow('option of scriptedProvider must be one of clock, jsonMode');
+    expect(make({ clock: {} })).toThrow('clock of scriptedProvider must be a Clock');
+  });
+
   test('an invalid result of a script function is refused', async () => {
     const provider = scriptedProvider([() => ({ contents: 'hi' }) as object]);
-    await expect(provider.chat([], options)).rejects.toThrow('option of a script entry must be one of');
+    await expect(provider.chat([], options)).rejects.toThrow('option of entry 1 of the script must be one of');
   });
 
   test('an unused entry fails', () => {

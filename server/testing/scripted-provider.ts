@@ -86,23 +86,28 @@ export class UnusedScriptError extends HubError {
  */
 export function scriptedProvider(
   script: readonly ScriptEntry[],
-  { clock = systemClock, jsonMode = false }: { clock?: Clock; jsonMode?: boolean } = {},
+  options: { clock?: Clock; jsonMode?: boolean } = {},
 ): ScriptedProvider {
+  const { clock = systemClock, jsonMode = false } = options;
+  new OptionChecker(options, ['clock', 'jsonMode'], 'scriptedProvider').boolean('jsonMode', jsonMode);
   if (!Array.isArray(script)) throw new InvalidOptionError('script of scriptedProvider', 'an array of entries', script);
-  for (const entry of script) if (typeof entry !== 'function') checkEntry(entry);
+  if (typeof clock?.after !== 'function') throw new InvalidOptionError('clock of scriptedProvider', 'a Clock', clock);
+  script.forEach((entry, index) => {
+    if (typeof entry !== 'function') checkEntry(entry, index);
+  });
   const calls: ScriptedCall[] = [];
   let toolCallCount = 0;
 
-  const next = async (messages: readonly Message[], options: ModelOptions): Promise<ScriptedAnswer> => {
-    const call = { messages: [...messages], options };
+  const next = async (messages: readonly Message[], called: ModelOptions): Promise<ScriptedAnswer> => {
+    const call = { messages: [...messages], options: called };
     const entry = script[calls.length];
     calls.push(call);
     if (entry === undefined) throw new UnexpectedCallError(calls.length, script.length);
-    const chosen = typeof entry === 'function' ? checkEntry(entry(call)) : entry;
+    const chosen = typeof entry === 'function' ? checkEntry(entry(call), calls.length - 1) : entry;
     const answer =
       typeof chosen === 'string' ? { content: chosen } : chosen instanceof Error ? { error: chosen } : chosen;
-    if (answer.delayMs !== undefined) await delay(clock, answer.delayMs, options.signal);
-    options.signal?.throwIfAborted();
+    if (answer.delayMs !== undefined) await delay(clock, answer.delayMs, called.signal);
+    called.signal?.throwIfAborted();
     return answer;
   };
 
@@ -147,14 +152,60 @@ export function scriptedProvider(
 
 const answerNames: readonly string[] = ['content', 'toolCalls', 'usage', 'finishReason', 'delayMs', 'error'];
 
-function checkEntry<TEntry extends Exclude<ScriptEntry, (call: ScriptedCall) => unknown>>(entry: TEntry): TEntry {
+const finishReasons: readonly unknown[] = [undefined, null, 'stop', 'tool_calls', 'length'];
+
+/** Checks an entry, or what a function returned for it: a mistake must not be treated as an empty answer. */
+function checkEntry<TEntry extends Exclude<ScriptEntry, (call: ScriptedCall) => unknown>>(
+  entry: TEntry,
+  index: number,
+): TEntry {
+  const owner = `entry ${index + 1} of the script`;
   if (typeof entry === 'string' || entry instanceof Error) return entry;
   if (typeof entry !== 'object' || entry === null) {
-    throw new InvalidOptionError('an entry of a script', 'a text, an error, an answer or a function', entry);
+    throw new InvalidOptionError(owner, 'a text, an error, an answer or a function', entry);
   }
-  // A misspelt `content` must not be treated as an empty answer.
-  new OptionChecker(entry, answerNames, 'a script entry');
+  if ('then' in entry) {
+    throw new InvalidOptionError(owner, 'awaited before: a function of a script is synchronous', 'a promise');
+  }
+  const check = new OptionChecker(entry, answerNames, owner);
+  const { content = '', toolCalls = [], usage = null, finishReason, delayMs } = entry;
+  const isText = typeof content === 'string' || (Array.isArray(content) && content.every(isString));
+  check.that(isText, 'content', 'a text or an array of texts', content);
+  const areCalls = Array.isArray(toolCalls) && toolCalls.every(isScriptedCall);
+  check.that(areCalls, 'toolCalls', 'an array of { name, arguments?, id? }', toolCalls);
+  check.that(
+    usage === null || isUsage(usage),
+    'usage',
+    'null or { promptTokens, completionTokens, totalTokens }',
+    usage,
+  );
+  check.that(
+    finishReasons.includes(finishReason),
+    'finishReason',
+    '"stop", "tool_calls", "length" or null',
+    finishReason,
+  );
+  check.durationMs('delayMs', delayMs);
   return entry;
+}
+
+const callNames: readonly string[] = ['name', 'arguments', 'id'];
+
+function isScriptedCall(call: unknown): boolean {
+  if (typeof call !== 'object' || call === null || !Object.keys(call).every((name) => callNames.includes(name)))
+    return false;
+  const { name, id = '' }: { name?: unknown; id?: unknown } = call;
+  return typeof name === 'string' && typeof id === 'string';
+}
+
+function isUsage(usage: unknown): boolean {
+  if (typeof usage !== 'object' || usage === null) return false;
+  const { promptTokens, completionTokens, totalTokens }: { [Key in keyof TokenUsage]?: unknown } = usage;
+  return [promptTokens, completionTokens, totalTokens].every((count) => typeof count === 'number');
+}
+
+function isString(value: unknown): boolean {
+  return typeof value === 'string';
 }
 
 const unreportedUsage: TokenUsage = { promptTokens: 0, completionTokens: 0, totalTokens: 0 };
