@@ -1,4 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
+import { testHub } from '../../hub/hub.fixture.js';
 import { createFakeClock, type FakeClock } from '../../testing/fake-clock.js';
 import { type ScriptEntry, scriptedProvider } from '../../testing/scripted-provider.js';
 import { memoryTransport } from '../../transports/memory/memory-transport.js';
@@ -163,4 +164,27 @@ test('list returns the conversations of an agent that exist', async () => {
   expect(await memory.list('a')).toEqual(['one']);
   await clock.advance(60_000);
   expect(await memory.list('a')).toEqual([]);
+});
+
+test('a conversation that is cleared and started again and again displaces no other from the list', async () => {
+  const { hub } = testHub();
+  const memory = new ConversationMemory({ transport: hub.transport });
+  await memory.addMessage('a', 'quiet', { role: 'user', content: 'x' });
+  for (let count = 0; count <= 10_000; count++) {
+    await memory.addMessage('a', 'busy', { role: 'user', content: 'x' });
+    await memory.clear('a', 'busy');
+  }
+  await memory.addMessage('a', 'busy', { role: 'user', content: 'x' });
+  expect(await memory.list('a')).toEqual(['quiet', 'busy']);
+});
+
+test('a process with a smaller ttlSeconds loses no conversation from the list', async () => {
+  const { hub, clock } = testHub();
+  const [long, short] = [86_400, 60].map(
+    (ttlSeconds) => new ConversationMemory({ transport: hub.transport, ttlSeconds }),
+  );
+  await long?.addMessage('a', 'long', { role: 'user', content: 'x' });
+  await short?.addMessage('a', 'short', { role: 'user', content: 'x' });
+  await clock.advance(600_000);
+  expect(await short?.list('a')).toEqual(['long']);
 });

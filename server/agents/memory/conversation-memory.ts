@@ -115,8 +115,9 @@ export class ConversationMemory implements AgentMemory {
     const keepLast = Math.max(this.#limits.maxMessages, newest + 1) * storedPerMessage;
     const length = await this.#transport.kv.append(keyOf(agentId, runId), entries, { keepLast, ttlMs: this.#ttlMs });
     const isNew = length === entries.length;
-    if (isNew) await this.#forgetSummary(agentId, runId);
-    await this.#list.add(agentId, runId, isNew);
+    if (!isNew) return;
+    await this.#forgetSummary(agentId, runId);
+    await this.#list.add(agentId, runId);
   }
 
   /**
@@ -293,21 +294,22 @@ const readAtOnce = 100;
 class ConversationList {
   readonly #transport: TransportManager;
   readonly #ttlMs: number;
-  /** Monotonic time of this process's last entry per agent. */
-  readonly #addedAt = new Map<string, number>();
 
   constructor(transport: TransportManager, ttlMs: number) {
     this.#transport = transport;
     this.#ttlMs = ttlMs;
   }
 
-  /** Lists a new conversation. Repeats the entry of an active one now and then, so that the list does not expire. */
-  async add(agentId: string, runId: string, isNew: boolean): Promise<void> {
-    const now = this.#transport.clock.monotonic();
-    const addedAt = this.#addedAt.get(agentId);
-    if (!isNew && addedAt !== undefined && now - addedAt < this.#ttlMs / 2) return;
-    this.#addedAt.set(agentId, now);
-    await this.#transport.kv.append(listKey(agentId), [runId], { keepLast: maxListed, ttlMs: 2 * this.#ttlMs });
+  /**
+   * Lists a new conversation, unless it was listed before: one that is cleared and started again and again must not
+   * displace the others. The list does not expire, because a process with a longer `ttlSeconds` may have written to it.
+   */
+  async add(agentId: string, runId: string): Promise<void> {
+    const { kv } = this.#transport;
+    const ttlMs = Math.min(2 * this.#ttlMs, maxDurationMs);
+    if (await kv.set(listedKey(agentId, runId), '', { ifAbsent: true, ttlMs })) {
+      await kv.append(listKey(agentId), [runId], { keepLast: maxListed });
+    }
   }
 
   /** Returns the listed conversations that still exist. */
@@ -326,6 +328,10 @@ class ConversationList {
 
 function listKey(agentId: string): string {
   return `agent-memory-list:${JSON.stringify(agentId)}`;
+}
+
+function listedKey(agentId: string, runId: string): string {
+  return `agent-memory-listed:${JSON.stringify([agentId, runId])}`;
 }
 
 const roles: readonly unknown[] = ['system', 'user', 'assistant', 'tool'];
