@@ -123,6 +123,7 @@ export {
   OutputSchemaError,
   ProviderError,
   StreamClosedError,
+  StreamLockedError,
   StuckLoopError,
   summarizeWith,
   TooFewSpeakersError,

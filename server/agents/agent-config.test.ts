@@ -27,6 +27,7 @@ describe('createAgent refuses', () => {
     ],
     ['model.tools of agent "a" must be an array', { model: { model: 'm', tools: 'x' } }],
     ['model.signal of agent "a" must be omitted: ', { model: { model: 'm', signal: AbortSignal.abort() } }],
+    ['clock of agent "a" must be a Clock', { clock: {} }],
     ['tools of agent "a" must be an array', { tools: {} }],
     ['memory of agent "a" must be an AgentMemory', { memory: {} }],
     ['maxIterations of agent "a" must be a whole number, 1 or more, got 0', { maxIterations: 0 }],

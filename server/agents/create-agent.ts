@@ -59,7 +59,7 @@ export function createAgent<TData = unknown>(config: AgentConfig<TData>): ModelA
     },
     stream(input, options = {}) {
       const request = toRequest(name, input, options);
-      return createAgentStream(name, (onEvent, { signal }) =>
+      return createAgentStream(name, request.signal, (onEvent, { signal }) =>
         start({ ...request, onEvent, signal: either(request.signal, signal) }),
       );
     },
@@ -274,6 +274,9 @@ function resolveAgentConfig(config: AgentConfig): AgentSpec {
   if (maxRepeats !== Number.POSITIVE_INFINITY) check.count('maxRepeats', maxRepeats, { min: 2 });
   check.durationMs('maxRetryAfterMs', maxRetryAfterMs);
   check.count('contextTokens', contextTokens);
+  const clockMethods = [clock?.now, clock?.monotonic, clock?.after, clock?.soon];
+  const isClock = clockMethods.every((method) => typeof method === 'function');
+  check.that(isClock, 'clock', 'a Clock, such as that of createFakeClock', config.clock);
   check.that(logger === undefined || typeof logger?.error === 'function', 'logger', 'a Logger', logger);
   const output = outputSchema && resolveOutputSchema(outputSchema, outputJsonSchema, `outputSchema of ${owner}`);
   const responseFormat = output && { responseFormat: output.responseFormat };

@@ -1,10 +1,10 @@
-import { HubError, quote, type SchemaIssue } from '../errors.js';
-
 /**
  * Errors of agents that carry no result of a run or debate. Errors of model calls are in `model/provider-error.ts`.
  *
  * @module
  */
+import { HubError, quote, type SchemaIssue } from '../errors.js';
+
 /** The model requested the same call with the same arguments `maxRepeats` times, in consecutive turns or in a cycle. */
 export class StuckLoopError extends HubError {
   /** Name that the model called. Not enumerable, because the model may have invented it. */
@@ -206,6 +206,16 @@ export class EmitOutsideHubError extends HubError {
 export class StreamClosedError extends HubError {
   constructor(agentName: string) {
     super('ERR_STREAM_CLOSED', `the consumer of ${quote(agentName)}'s stream left it early, so the run was aborted`);
+  }
+}
+
+/** A second loop reads the stream of a run, whose events the first one receives. */
+export class StreamLockedError extends HubError {
+  constructor(agentName: string) {
+    super(
+      'ERR_STREAM_LOCKED',
+      `a stream of ${quote(agentName)} is read already; read it once and pass the events on, or call stream again for another run`,
+    );
   }
 }
 

@@ -62,6 +62,7 @@ export {
   OrphanToolMessageError,
   OutputSchemaError,
   StreamClosedError,
+  StreamLockedError,
   StuckLoopError,
   ToolResultNotJsonError,
   ToolTimeoutError,

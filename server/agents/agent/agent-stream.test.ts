@@ -166,11 +166,12 @@ describe('leaving the loop early', () => {
   });
 });
 
-test('two loops share the events, and both end', async () => {
+test('a second loop throws, and the first one receives all events', async () => {
   const { agent } = agentOf(['ok']);
   const stream = agent.stream('x');
-  const events = (await Promise.all([collect(stream), collect(stream)])).flat();
-  expect(events.map(({ type }) => type).toSorted()).toEqual(['run-end', 'text-delta', 'turn-end']);
+  const [first, second] = await Promise.allSettled([collect(stream), collect(stream)]);
+  expect(first).toMatchObject({ value: [{ type: 'text-delta' }, { type: 'turn-end' }, { type: 'run-end' }] });
+  expect(second).toMatchObject({ reason: { code: 'ERR_STREAM_LOCKED' } });
 });
 
 test('an abort by the caller ends the loop with the reason', async () => {

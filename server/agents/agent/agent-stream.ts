@@ -1,4 +1,4 @@
-import { StreamClosedError } from '../errors.js';
+import { StreamClosedError, StreamLockedError } from '../errors.js';
 import type { ToolCall, ToolResult } from '../model/message.js';
 import type { FinishReason } from '../model/model-provider.js';
 import type { TokenUsage } from '../model/token-usage.js';
@@ -21,19 +21,25 @@ export type AgentStreamEvent<TData = unknown> =
 
 /**
  * Events of a run. The run starts at once and does not wait for a reader; unread events are buffered. One loop may
- * read the stream, and leaving the loop early aborts the run.
+ * read the stream, and leaving the loop early aborts the run. A second loop throws {@link StreamLockedError}.
  */
 export interface AgentStream<TData = unknown> extends AsyncIterable<AgentStreamEvent<TData>> {
   /** Result that `run` would have resolved with. */
   readonly result: Promise<SettledAgentRun<TData>>;
 }
 
-/** Starts a run and returns its events as an async iterable. */
+/** Starts a run and returns its events as an async iterable. @param signal signal of the run's caller */
 export function createAgentStream<TData>(
   agentName: string,
+  signal: AbortSignal | undefined,
   start: (onEvent: (event: AgentStreamEvent) => void, abort: AbortController) => Promise<SettledAgentRun<TData>>,
 ): AgentStream<TData> {
-  return new RunningStream(agentName, start);
+  return new RunningStream(agentName, signal, start);
+}
+
+/** Returns `true` if the run of a stream rejected because its caller aborted it, for whatever reason. */
+export function isAbortedBy(stream: AgentStream, error: unknown): boolean {
+  return stream instanceof RunningStream && stream.isAborted(error);
 }
 
 // A class: V8 creates the map of a generator function that is created per run in its old generation, and with the map
@@ -45,13 +51,16 @@ class RunningStream<TData> implements AgentStream<TData> {
   #unread: AgentStreamEvent<TData>[] = [];
   #wake: () => void = noop;
   #isOver = false;
-  #iterator: AsyncIterator<AgentStreamEvent<TData>, void, void> | undefined;
+  readonly #signal: AbortSignal | undefined;
+  #isRead = false;
 
   constructor(
     agentName: string,
+    signal: AbortSignal | undefined,
     start: (onEvent: (event: AgentStreamEvent) => void, abort: AbortController) => Promise<SettledAgentRun<TData>>,
   ) {
     this.#agentName = agentName;
+    this.#signal = signal;
     this.result = start((event) => {
       // The result of `run-end` is that of `start`.
       this.#unread.push(event as AgentStreamEvent<TData>);
@@ -66,11 +75,8 @@ class RunningStream<TData> implements AgentStream<TData> {
   }
 
   [Symbol.asyncIterator](): AsyncIterator<AgentStreamEvent<TData>, void, void> {
-    this.#iterator ??= this.#createIterator();
-    return this.#iterator;
-  }
-
-  #createIterator(): AsyncIterator<AgentStreamEvent<TData>, void, void> {
+    if (this.#isRead) throw new StreamLockedError(this.#agentName);
+    this.#isRead = true;
     const reader = this.#read();
     return {
       next: () => reader.next(),
@@ -81,6 +87,10 @@ class RunningStream<TData> implements AgentStream<TData> {
         return reader.return();
       },
     };
+  }
+
+  isAborted(error: unknown): boolean {
+    return this.#signal?.aborted === true && this.#signal.reason === error;
   }
 
   async *#read(): AsyncGenerator<AgentStreamEvent<TData>, void, void> {

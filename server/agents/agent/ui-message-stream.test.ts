@@ -2,6 +2,7 @@ import { readUIMessageStream, type UIMessage } from 'ai';
 import { expect, test } from 'vitest';
 import type { ScriptEntry } from '../../testing/scripted-provider.js';
 import type { AgentConfig } from '../create-agent.js';
+import { StreamLockedError } from '../errors.js';
 import { agentOf, callAdd } from '../scripted-agent.fixture.js';
 import { createTool } from '../tools/tool.js';
 import {
@@ -149,12 +150,36 @@ test('the client receives the error of the run, with the text of onError', async
   ]);
 });
 
-test('an aborted run ends with abort', async () => {
-  const abort = new AbortController();
-  const { agent } = agentOf([{ content: ['a'], delayMs: 60_000 }]);
-  const stream = toUIMessageStream(agent.stream('x', { signal: abort.signal }));
-  abort.abort();
-  expect(await collect(stream)).toEqual([{ type: 'start' }, { type: 'abort' }]);
+test.each([undefined, 'left', new Error('left'), { code: 7 }])(
+  'a run aborted with %o ends with abort',
+  async (reason) => {
+    const abort = new AbortController();
+    const { agent } = agentOf([{ content: ['a'], delayMs: 60_000 }]);
+    const stream = toUIMessageStream(agent.stream('x', { signal: abort.signal }));
+    abort.abort(reason);
+    expect(await collect(stream)).toEqual([{ type: 'start' }, { type: 'abort' }]);
+  },
+);
+
+test.each([
+  () => {
+    throw new Error('broken');
+  },
+  () => Promise.reject(new Error('broken')),
+  () => undefined,
+])('an onError without a text costs the browser nothing of the answer: %s', async (wrong) => {
+  const { agent } = agentOf([{ content: 'a', toolCalls: [{ name: 'none' }] }, 'b']);
+  // Wrong on purpose: the compiler rejects it.
+  const chunks = await collect(toUIMessageStream(agent.stream('x'), { onError: wrong as never }));
+  expect(chunks).toContainEqual(expect.objectContaining({ errorText: 'An error occurred.' }));
+  expect(chunks.at(-1)).toEqual({ type: 'finish', finishReason: 'stop' });
+});
+
+test('a run is read once', async () => {
+  const run = agentOf(['a']).agent.stream('x');
+  const first = toUIMessageStream(run);
+  expect(() => toUIMessageStream(run)).toThrow(StreamLockedError);
+  expect(await collect(first)).toContainEqual({ type: 'text-delta', id: 'text-1', delta: 'a' });
 });
 
 test('cancelling the stream aborts a run that is waiting for its model', async () => {

@@ -1,7 +1,7 @@
-import { InvalidOptionError } from '../../errors.js';
+import { InvalidOptionError, ignoreRejection } from '../../errors.js';
 import { OptionChecker } from '../../options.js';
 import type { ToolCall, ToolResult } from '../model/message.js';
-import type { AgentStream, AgentStreamEvent } from './agent-stream.js';
+import { type AgentStream, type AgentStreamEvent, isAbortedBy } from './agent-stream.js';
 import type { AgentRunResult } from './run-result.js';
 
 /** Options of {@link toUIMessageStream}. */
@@ -10,9 +10,9 @@ export interface UIMessageStreamOptions {
   sendTools?: boolean;
   /**
    * Returns the text that the browser shows for the error of the run or of a tool call. An error can quote a model, a
-   * tool or a vendor. @default () => 'An error occurred.'
+   * tool or a vendor. If it throws or returns no text, the default applies. @default () => 'An error occurred.'
    */
-  onError?: (error: unknown) => string;
+  onError?: (error: unknown) => string | PromiseLike<string>;
 }
 
 /** Options of {@link toUIMessageResponse}. */
@@ -39,10 +39,10 @@ export function toUIMessageStream(
     throw new InvalidOptionError('stream of toUIMessageStream', 'the stream of an agent', stream);
   }
   const check = new OptionChecker(options, ['sendTools', 'onError'], 'toUIMessageStream');
-  const { sendTools = true, onError = () => 'An error occurred.' } = options;
+  const { sendTools = true, onError = () => defaultErrorText } = options;
   check.boolean('sendTools', sendTools);
   check.function('onError', onError);
-  const writer = new UIMessageWriter(sendTools, onError);
+  const writer = new UIMessageWriter(sendTools, (error) => errorTextOf(onError, error));
   const events = stream[Symbol.asyncIterator]();
   return new ReadableStream<UIMessageChunk>({
     start(controller) {
@@ -62,7 +62,7 @@ export function toUIMessageStream(
           for (const chunk of chunks) controller.enqueue(chunk);
         }
       } catch (error) {
-        for (const chunk of writer.fail(error)) controller.enqueue(chunk);
+        for (const chunk of writer.fail(error, isAbortedBy(stream, error))) controller.enqueue(chunk);
         controller.close();
       }
     },
@@ -94,6 +94,21 @@ export function toUIMessageResponse(
   return new Response(toUIMessageStream(stream, options).pipeThrough(encode), {
     headers: { ...protocolHeaders, ...headers },
   });
+}
+
+const defaultErrorText = 'An error occurred.';
+
+/** Returns the text for an error. A mistake in `onError` must not cost the browser the rest of the answer. */
+function errorTextOf(onError: (error: unknown) => unknown, error: unknown): string {
+  try {
+    const text = onError(error);
+    if (typeof text === 'string') return text;
+    // Untyped code may pass an asynchronous function.
+    if (text instanceof Promise) ignoreRejection(text);
+  } catch {
+    // The run's own error is what the reader must learn of.
+  }
+  return defaultErrorText;
 }
 
 const protocolHeaders = {
@@ -135,9 +150,10 @@ class UIMessageWriter {
   }
 
   /** Returns the chunks of a run that rejected. */
-  fail(error: unknown): UIMessageChunk[] {
+  fail(error: unknown, isAborted: boolean): UIMessageChunk[] {
     const isAbort = error instanceof Error && (error.name === 'AbortError' || error.name === 'TimeoutError');
-    const last: UIMessageChunk = isAbort ? { type: 'abort' } : { type: 'error', errorText: this.#errorText(error) };
+    const last: UIMessageChunk =
+      isAborted || isAbort ? { type: 'abort' } : { type: 'error', errorText: this.#errorText(error) };
     return [...this.#leave(), last];
   }
 

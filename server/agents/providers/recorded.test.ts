@@ -93,6 +93,12 @@ describe('OpenAI format', () => {
     expect(server.requests.filter(({ body }) => names(body).includes('max_tokens'))).toHaveLength(1);
   });
 
+  test('a short key, as that of a server without keys, is no secret', async () => {
+    const { url } = await replay({ status: 400, body: { error: { message: 'no model has no name' } } });
+    const failure = new OpenAIProvider({ apiKey: 'no', baseUrl: `${url}/v1` }).chat(ask, model);
+    await expect(failure).rejects.toMatchObject({ vendorMessage: 'no model has no name' });
+  });
+
   test('an exhausted quota is not retryable, although its status is 429', async () => {
     const error = {
       message: 'You exceeded your current quota',
