@@ -6,6 +6,7 @@ import { OutputSchemaError, TruncatedOutputError } from '../errors.js';
 import { readAnswerJson } from './answer-json.js';
 import { recordOf, wellFormed } from './foreign-values.js';
 import type { FinishReason, ResponseFormat } from './model-provider.js';
+import { mapSubschemas, moveRoot } from './subschemas.js';
 
 /** Schema of an agent's answers, prepared for the model and for validation. */
 export interface OutputSchema {
@@ -113,8 +114,10 @@ export interface SendableSchema {
  */
 export function toSendableSchema({ $schema: _dialect, ...schema }: JsonSchema): SendableSchema {
   const closed = close(schema);
-  if (schema['type'] === 'object') return { sent: closed, isWrapped: false };
-  const { $defs, ...value } = redirectRoot(closed);
+  if (schema['type'] === 'object' && !combinators.some((keyword) => keyword in schema)) {
+    return { sent: closed, isWrapped: false };
+  }
+  const { $defs, ...value } = moveRoot(closed, '#/$defs/value');
   const sent = {
     type: 'object',
     properties: { value: { $ref: '#/$defs/value' } },
@@ -125,36 +128,22 @@ export function toSendableSchema({ $schema: _dialect, ...schema }: JsonSchema): 
   return { sent, isWrapped: true };
 }
 
-/** Lists of schemas, and objects of schemas by name. */
-const lists: readonly string[] = ['anyOf', 'oneOf', 'prefixItems'];
-const maps: readonly string[] = ['properties', '$defs', 'definitions', 'patternProperties'];
+/** Keywords that vendors accept inside a schema, and not at its root. */
+const combinators: readonly string[] = ['anyOf', 'oneOf', 'allOf', '$ref', 'not', 'if', 'enum', 'const'];
+
+/** Keywords whose schemas describe a part of the same object, or no value of the answer. */
+const partial: readonly string[] = [
+  ...['allOf', 'not', 'if', 'then', 'else', 'contains', 'propertyNames', 'dependentSchemas'],
+];
 
 /** Adds `additionalProperties: false` to objects that do not say which further properties they take. */
 function close(schema: JsonSchema): JsonSchema {
-  const closed = mapSchemas(schema, close);
-  const isOpen = 'properties' in schema && !('additionalProperties' in schema) && !('allOf' in schema);
+  const hasProperties = 'properties' in schema;
+  const isOnePart = ['allOf', 'anyOf', 'oneOf', 'if'].some((keyword) => keyword in schema);
+  const closed = mapSubschemas(schema, (inner, keyword) => {
+    const isPart = partial.includes(keyword) || (hasProperties && ['anyOf', 'oneOf'].includes(keyword));
+    return isPart ? inner : close(inner);
+  });
+  const isOpen = hasProperties && !('additionalProperties' in schema) && !isOnePart;
   return isOpen ? { ...closed, additionalProperties: false } : closed;
-}
-
-/** Redirects references to the root, which moves below the wrapper. */
-function redirectRoot(schema: JsonSchema): JsonSchema {
-  const redirected = mapSchemas(schema, redirectRoot);
-  return schema['$ref'] === '#' ? { ...redirected, $ref: '#/$defs/value' } : redirected;
-}
-
-/** Applies a function to the schemas inside a schema. Not to those of `allOf`, which describe the same object. */
-function mapSchemas(schema: JsonSchema, map: (inner: JsonSchema) => JsonSchema): JsonSchema {
-  const mapped: Record<string, unknown> = {};
-  for (const [keyword, value] of Object.entries(schema)) {
-    if (Array.isArray(value)) mapped[keyword] = lists.includes(keyword) ? value.map((each) => apply(each, map)) : value;
-    else if (maps.includes(keyword)) {
-      const entries = Object.entries(recordOf(value)).map(([name, each]) => [name, apply(each, map)]);
-      mapped[keyword] = Object.fromEntries(entries);
-    } else mapped[keyword] = keyword === 'items' || keyword === 'additionalProperties' ? apply(value, map) : value;
-  }
-  return mapped;
-}
-
-function apply(value: unknown, map: (inner: JsonSchema) => JsonSchema): unknown {
-  return typeof value === 'object' && value !== null ? map(recordOf(value)) : value;
 }

@@ -25,11 +25,14 @@ export interface Finish {
 export class AnswerBuilder {
   text = '';
   readonly #provider: string;
+  readonly #toOwnName: (name: string) => string;
   readonly #toolCalls: ToolCall[] = [];
   readonly #parts: ReplayPart[] = [];
 
-  constructor(provider: string) {
+  /** @param toOwnName returns the name of the tool that a model calls */
+  constructor(provider: string, toOwnName: (name: string) => string) {
     this.#provider = provider;
+    this.#toOwnName = toOwnName;
   }
 
   /** Adds a complete part. Drops files, sources and calls that the vendor executed. */
@@ -40,7 +43,7 @@ export class AnswerBuilder {
       this.#parts.push({ type: part.type, text: part.text, ...metadata });
     } else if (part.type === 'tool-call' && !part.providerExecuted) {
       this.#parts.push({ type: 'call', index: this.#toolCalls.length, ...metadata });
-      this.#toolCalls.push({ id: part.toolCallId, name: part.toolName, arguments: part.input });
+      this.#toolCalls.push({ id: part.toolCallId, name: this.#toOwnName(part.toolName), arguments: part.input });
     }
   }
 

@@ -12,7 +12,8 @@ import type { Message, ToolDefinition } from '../model/message.js';
 import type { ModelOptions } from '../model/model-provider.js';
 import { isErrorContent } from '../tools/tool-executor.js';
 import { readReplay } from './answer-builder.js';
-import { addInstruction, markCacheable, toJsonMode, toVendorSettings } from './vendor-settings.js';
+import { addInstruction, markCacheable, toJsonMode, toToolSchema, toVendorSettings } from './vendor-settings.js';
+import { describeUnsaid } from './wire-schema.js';
 
 type AssistantPart = Extract<LanguageModelV3Message, { role: 'assistant' }>['content'][number];
 
@@ -26,9 +27,10 @@ export function toCall(
   messages: readonly Message[],
   options: ModelOptions,
   { provider, modelId }: Pick<LanguageModelV3, 'provider' | 'modelId'>,
+  names: ToolNames,
 ): LanguageModelV3CallOptions {
   const { temperature, topP, stop, seed, tools, signal } = options;
-  const prompt = toPrompt(messages, provider);
+  const prompt = toPrompt(messages, provider, names);
   const json = toJsonMode(options, provider, modelId);
   if (json?.instruction !== undefined) addInstruction(prompt, json.instruction);
   const { maxTokens, providerOptions } = toVendorSettings(options, provider, modelId, json?.settings);
@@ -44,20 +46,32 @@ export function toCall(
     ...(json?.responseFormat && { responseFormat: json.responseFormat }),
     ...(providerOptions && { providerOptions }),
     ...(tools !== undefined && tools.length > 0
-      ? { tools: tools.map(toFunctionTool), ...toToolChoice(options) }
-      : pastTools(messages, provider)),
+      ? { tools: tools.map((tool) => toFunctionTool(tool, provider, names)), ...toToolChoice(options, names) }
+      : pastTools(messages, provider, names)),
   };
 }
 
-function toToolChoice({ toolChoice }: ModelOptions): Pick<LanguageModelV3CallOptions, 'toolChoice'> {
+function toToolChoice({ toolChoice }: ModelOptions, names: ToolNames): Pick<LanguageModelV3CallOptions, 'toolChoice'> {
   if (toolChoice === undefined) return {};
   return {
-    toolChoice: typeof toolChoice === 'string' ? { type: toolChoice } : { type: 'tool', toolName: toolChoice.tool },
+    toolChoice:
+      typeof toolChoice === 'string' ? { type: toolChoice } : { type: 'tool', toolName: names.toSent(toolChoice.tool) },
   };
 }
 
-function toFunctionTool({ name, description, parameters }: ToolDefinition): LanguageModelV3FunctionTool {
-  return { type: 'function', name, description, inputSchema: parameters };
+function toFunctionTool(
+  { name, description, parameters }: ToolDefinition,
+  provider: string,
+  names: ToolNames,
+): LanguageModelV3FunctionTool {
+  const wire = toToolSchema(parameters, provider);
+  const rules = describeUnsaid(wire, 'arguments');
+  return {
+    type: 'function',
+    name: names.toSent(name),
+    description: rules === undefined ? description : `${description}\n\n${rules}`.trimStart(),
+    inputSchema: wire.schema,
+  };
 }
 
 /**
@@ -67,12 +81,13 @@ function toFunctionTool({ name, description, parameters }: ToolDefinition): Lang
 function pastTools(
   messages: readonly Message[],
   provider: string,
+  names: ToolNames,
 ): Pick<LanguageModelV3CallOptions, 'tools' | 'toolChoice'> {
   if (!provider.includes('anthropic')) return {};
-  const called = messages.flatMap(({ toolCalls = [] }) => toolCalls.map(({ name }) => toSendableName(name)));
+  const called = messages.flatMap(({ toolCalls = [] }) => toolCalls.map(({ name }) => names.toSent(name)));
   if (called.length === 0) return {};
-  const tools = [...new Set(called)].map((name) => {
-    return toFunctionTool({ name, description: 'Not available in this turn', parameters: { type: 'object' } });
+  const tools = [...new Set(called)].map((name): LanguageModelV3FunctionTool => {
+    return { type: 'function', name, description: 'Not available in this turn', inputSchema: { type: 'object' } };
   });
   return { tools, toolChoice: { type: 'none' } };
 }
@@ -82,7 +97,11 @@ function pastTools(
  * assistant alternate, and that all results of a turn are in one message. An assistant message without content is
  * omitted, because vendors reject it.
  */
-export function toPrompt(messages: readonly Message[], provider: string): LanguageModelV3Prompt {
+export function toPrompt(
+  messages: readonly Message[],
+  provider: string,
+  names: ToolNames = new ToolNames(),
+): LanguageModelV3Prompt {
   const prompt: LanguageModelV3Prompt = [];
   const toolNames = new Map<string, string>();
   for (const message of messages) {
@@ -95,8 +114,8 @@ export function toPrompt(messages: readonly Message[], provider: string): Langua
       if (text?.type === 'text') text.text += `\n\n${message.content}`;
       else prompt.push({ role: 'user', content: [{ type: 'text', text: message.content }] });
     } else if (message.role === 'assistant') {
-      for (const { id, name } of message.toolCalls ?? []) toolNames.set(id, toSendableName(name));
-      const parts = toAssistantParts(message, provider);
+      for (const { id, name } of message.toolCalls ?? []) toolNames.set(id, names.toSent(name));
+      const parts = toAssistantParts(message, provider, names);
       if (parts.length === 0) continue;
       if (last?.role === 'assistant') last.content.push(...parts);
       else prompt.push({ role: 'assistant', content: parts });
@@ -109,9 +128,9 @@ export function toPrompt(messages: readonly Message[], provider: string): Langua
   return prompt;
 }
 
-function toAssistantParts(message: Message, provider: string): AssistantPart[] {
+function toAssistantParts(message: Message, provider: string, names: ToolNames): AssistantPart[] {
   const calls = (message.toolCalls ?? []).map(({ id, name, arguments: text }): AssistantPart => {
-    return { type: 'tool-call', toolCallId: id, toolName: toSendableName(name), input: parseArguments(text) };
+    return { type: 'tool-call', toolCallId: id, toolName: names.toSent(name), input: parseArguments(text) };
   });
   const replay = readReplay(message, provider);
   if (replay === undefined) {
@@ -129,11 +148,46 @@ function isBlank(text: string): boolean {
 }
 
 /**
- * Replaces characters that vendors reject. A model may invent a name such as `functions.search`, and its vendor then
- * rejects every further call of the conversation.
+ * Names of the tools of a call as every vendor accepts them: letters, digits, `_` and `-`, the first one no digit or
+ * `-`, and at most 64. A model may invent a name such as `functions.search`, and its vendor then rejects every further
+ * call of the conversation.
  */
+export class ToolNames {
+  readonly #sent = new Map<string, string>();
+  readonly #own = new Map<string, string>();
+
+  /** @param reserved names that the vendor's package uses itself */
+  constructor(tools: readonly ToolDefinition[] = [], reserved: readonly string[] = []) {
+    const names = tools.map(({ name }) => name);
+    // A name that is valid stays with its tool.
+    const taken = new Set([...reserved, ...names.filter((name) => toSendableName(name) === name)]);
+    for (const name of names) {
+      const sendable = toSendableName(name);
+      if (sendable === name && !reserved.includes(name)) continue;
+      let sent = sendable;
+      for (let n = 2; taken.has(sent); n++) sent = `${sendable.slice(0, maxNameLength - 4)}_${n}`;
+      taken.add(sent);
+      this.#sent.set(name, sent);
+      this.#own.set(sent, name);
+    }
+  }
+
+  toSent(name: string): string {
+    return this.#sent.get(name) ?? toSendableName(name);
+  }
+
+  /** Returns the name of the tool that a model calls. */
+  readonly toOwn = (name: string): string => this.#own.get(name) ?? name;
+}
+
+const maxNameLength = 64;
+
 function toSendableName(name: string): string {
-  const sendable = name.replaceAll(/[^\w-]/g, '_').slice(0, 64) || '_';
+  const sendable =
+    name
+      .replaceAll(/[^\w-]/g, '_')
+      .replace(/^(?=[\d-])/, '_')
+      .slice(0, maxNameLength) || '_';
   // A package that looks the name up in a plain object finds a function, and omits the call.
   return sendable in {} ? `_${sendable}` : sendable;
 }

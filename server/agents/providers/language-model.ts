@@ -12,8 +12,9 @@ import {
 import { CutStreamError } from '../model/provider-error.js';
 import { noUsage } from '../model/token-usage.js';
 import { AnswerBuilder, StreamAssembler } from './answer-builder.js';
-import { toCall } from './language-model-call.js';
+import { ToolNames, toCall } from './language-model-call.js';
 import { toProviderError } from './to-provider-error.js';
+import { addsJsonTool } from './vendor-settings.js';
 
 /** AI SDK language model of specification v3 or v4, as created by the AI SDK's vendor packages. */
 export interface LanguageModel {
@@ -94,12 +95,13 @@ export function languageModelProvider(
     async chat(messages: Message[], options: ModelOptions): Promise<ModelResponse> {
       checkModelOptionNames(options);
       const model = await modelOf(options.model);
-      const call = toCall(messages, options, model);
+      const names = toolNamesOf(options, model);
+      const call = toCall(messages, options, model, names);
       try {
         const result = await model.doGenerate(call);
         // A package may read an error with status 200 as an answer without content.
         if (result.content.length === 0 && hasError(result.response?.body)) throw result.response.body;
-        const answer = new AnswerBuilder(model.provider);
+        const answer = new AnswerBuilder(model.provider, names.toOwn);
         for (const part of result.content) answer.add(part);
         return { content: answer.text, usage: noUsage(), ...answer.finish(result) };
       } catch (error) {
@@ -110,10 +112,11 @@ export function languageModelProvider(
     async *chatStream(messages: Message[], options: ModelOptions): AsyncGenerator<ModelStreamChunk> {
       checkModelOptionNames(options);
       const model = await modelOf(options.model);
-      const call = toCall(messages, options, model);
+      const names = toolNamesOf(options, model);
+      const call = toCall(messages, options, model, names);
       try {
         const { stream } = await model.doStream(call);
-        yield* readStream(stream, model.provider);
+        yield* readStream(stream, model.provider, names);
       } catch (error) {
         throw failure(error, model.provider, options);
       }
@@ -121,11 +124,17 @@ export function languageModelProvider(
   };
 }
 
+/** Returns the names of the tools of a call. The package of older Anthropic models has a tool of its own. */
+function toolNamesOf(options: ModelOptions, { provider, modelId }: LanguageModel): ToolNames {
+  return new ToolNames(options.tools, addsJsonTool(options, provider, modelId) ? ['json'] : []);
+}
+
 async function* readStream(
   stream: ReadableStream<LanguageModelV3StreamPart>,
   provider: string,
+  names: ToolNames,
 ): AsyncGenerator<ModelStreamChunk> {
-  const answer = new AnswerBuilder(provider);
+  const answer = new AnswerBuilder(provider, names.toOwn);
   const assembler = new StreamAssembler(answer);
   let warnings: readonly SharedV3Warning[] = [];
   for await (const part of stream) {

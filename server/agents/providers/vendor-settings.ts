@@ -2,6 +2,17 @@ import type { LanguageModelV3CallOptions, LanguageModelV3Prompt, SharedV3Provide
 import { InvalidOptionError } from '../../errors.js';
 import type { JsonSchema } from '../../json-schema.js';
 import { describeFormat, type ModelOptions, type ReasoningEffort } from '../model/model-provider.js';
+import {
+  anthropicForm,
+  anthropicNames,
+  describeUnsaid,
+  geminiForm,
+  hasFewOptionals,
+  isStrictSchema,
+  toInlineSchema,
+  toPlainSchema,
+  type WireSchema,
+} from './wire-schema.js';
 
 type Reasoning = NonNullable<ModelOptions['reasoning']>;
 
@@ -152,21 +163,69 @@ export function toJsonMode(options: ModelOptions, provider: string, modelId: str
   const { responseFormat, tools = [], reasoning } = options;
   if (responseFormat === undefined) return undefined;
   const { schema } = responseFormat;
-  // Plain JSON, which the types of the AI SDK describe in detail.
-  const native = { type: 'json', schema } as JsonMode['responseFormat'] & object;
+  const plain = toPlainSchema(schema, 'answer');
   const instruction = describeFormat(responseFormat);
-  if (/^(openai|azure)\b(?!-)/.test(provider)) {
-    return { responseFormat: native, settings: { openai: { strictJsonSchema: isStrict(schema) } } };
+  if (isOpenAI.test(provider)) {
+    const isStrict = isStrictSchema(schema);
+    return { ...nativeMode(isStrict ? asIs(schema) : plain), settings: { openai: { strictJsonSchema: isStrict } } };
   }
   if (provider.includes('anthropic')) {
     // The package makes older models call a tool, which Anthropic refuses while they think.
-    return usesJsonTool.test(modelId) && reasoning !== undefined ? { instruction } : { responseFormat: native };
+    if (usesJsonTool.test(modelId)) {
+      const tool = toPlainSchema(schema, 'answer', anthropicNames);
+      return reasoning === undefined ? nativeMode(tool) : { instruction };
+    }
+    const inline = toInlineSchema(schema, 'answer', anthropicForm);
+    return inline.isNarrower || !hasFewOptionals(inline.schema) ? { instruction } : nativeMode(inline);
   }
-  if (/^google\b/.test(provider)) {
-    return tools.length > 0 && excludesTools.test(modelId) ? { instruction } : { responseFormat: native };
+  if (isGoogle.test(provider)) {
+    if (tools.length > 0 && excludesTools.test(modelId)) return { instruction };
+    const inline = toInlineSchema(schema, 'answer', geminiForm);
+    return inline.isNarrower ? { responseFormat: { type: 'json' }, instruction } : nativeMode(inline);
   }
   // Compatible servers and other vendors: some enforce no schema, some refuse a JSON mode together with tools.
-  return tools.length > 0 ? { instruction } : { responseFormat: native, instruction };
+  return tools.length > 0 ? { instruction } : { ...nativeMode(plain), instruction };
+}
+
+const isOpenAI = /^(openai|azure)\b(?!-)/;
+const isGoogle = /^google\b/;
+
+function asIs(schema: JsonSchema): WireSchema {
+  return { schema, unsaid: [], isNarrower: false };
+}
+
+/** Returns the vendor's JSON mode, with what the form of its schema cannot say as an instruction. */
+function nativeMode(wire: WireSchema): JsonMode {
+  const instruction = describeUnsaid(wire, 'answer');
+  // Plain JSON, which the types of the AI SDK describe in detail.
+  const responseFormat = { type: 'json', schema: wire.schema } as NonNullable<JsonMode['responseFormat']>;
+  return { responseFormat, ...(instruction !== undefined && { instruction }) };
+}
+
+/** Returns `true` if the vendor's package adds a tool named `json` for the answer. */
+export function addsJsonTool({ responseFormat, reasoning }: ModelOptions, provider: string, modelId: string): boolean {
+  const isTool = provider.includes('anthropic') && usesJsonTool.test(modelId);
+  return isTool && responseFormat !== undefined && reasoning === undefined;
+}
+
+// Definitions of tools are the same in each turn.
+const toolSchemas = new WeakMap<JsonSchema, Map<WireForm, WireSchema>>();
+
+type WireForm = 'plain' | 'anthropic' | 'gemini';
+
+/** Returns the parameters of a tool in the vendor's form. */
+export function toToolSchema(parameters: JsonSchema, provider: string): WireSchema {
+  const form = isGoogle.test(provider) ? 'gemini' : provider.includes('anthropic') ? 'anthropic' : 'plain';
+  const known = toolSchemas.get(parameters) ?? new Map<WireForm, WireSchema>();
+  toolSchemas.set(parameters, known);
+  let wire = known.get(form);
+  if (wire === undefined) {
+    const plain = toPlainSchema(parameters, 'arguments', form === 'anthropic' ? anthropicNames : undefined);
+    const inline = form === 'gemini' ? toInlineSchema(plain.schema, 'arguments', geminiForm) : undefined;
+    wire = inline === undefined ? plain : { ...inline, unsaid: [...plain.unsaid, ...inline.unsaid] };
+    known.set(form, wire);
+  }
+  return wire;
 }
 
 const usesJsonTool = /claude-(3|2|instant|(opus|sonnet|haiku)-4-?([01]\b|20\d{6}|$))/;
@@ -179,32 +238,4 @@ export function addInstruction(prompt: LanguageModelV3Prompt, instruction: strin
   const [first] = prompt;
   if (first?.role === 'system') first.content += `\n\n${instruction}`;
   else prompt.unshift({ role: 'system', content: instruction });
-}
-
-/** Keywords of OpenAI's strict mode, which refuses a schema with others. */
-const strictKeywords: readonly string[] = [
-  ...['type', 'properties', 'required', 'additionalProperties', 'items', 'enum', 'const', 'anyOf', '$ref', '$defs'],
-  ...['title', 'description', 'minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'],
-  ...['minItems', 'maxItems'],
-];
-
-/**
- * Returns `true` if OpenAI accepts the schema in its strict mode: every property is required, and no object is open.
- *
- * @see https://platform.openai.com/docs/guides/structured-outputs#supported-schemas
- */
-function isStrict(schema: JsonSchema): boolean {
-  const { properties = {}, required = [], items, anyOf = [], $defs = {} } = schema;
-  if (!Object.keys(schema).every((keyword) => strictKeywords.includes(keyword))) return false;
-  const isClosed = !('properties' in schema) || schema['additionalProperties'] === false;
-  const names = Object.keys(Object(properties));
-  const areRequired = Array.isArray(required) && names.every((name) => required.includes(name));
-  const isMap = schema['type'] === 'object' && !('properties' in schema);
-  const inner = [
-    ...Object.values(Object(properties)),
-    items,
-    ...Object.values(Object(anyOf)),
-    ...Object.values(Object($defs)),
-  ];
-  return isClosed && areRequired && !isMap && inner.every((each) => each === undefined || isStrict(Object(each)));
 }

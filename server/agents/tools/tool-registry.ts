@@ -104,6 +104,8 @@ function checkTool(tool: Tool): void {
   check.that(isRule, 'needsApproval', 'a boolean or a function', needsApproval);
 }
 
+const otherTypes: readonly unknown[] = ['string', 'number', 'integer', 'boolean', 'array', 'null'];
+
 function checkDefinition(tool: ToolDefinition): OptionChecker {
   if (typeof tool !== 'object' || tool === null) throw new InvalidOptionError('a tool', 'an object', tool);
   // A tool may have further fields, which `execute` reads through `this`.
@@ -117,6 +119,9 @@ function checkDefinition(tool: ToolDefinition): OptionChecker {
     'a JSON Schema object',
     parameters,
   );
+  const { type } = parameters;
+  const excludesObjects = type !== undefined && [type].flat().every((each) => otherTypes.includes(each));
+  check.that(!excludesObjects, 'parameters.type', '"object": models pass arguments by name', type);
   return check;
 }
 
