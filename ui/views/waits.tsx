@@ -230,10 +230,7 @@ export function toolOf({ step }: WaitIntrospection): string {
 
 /** Returns what a step waits for, in words. */
 export function waitText({ step: { kind, waitsFor } }: WaitIntrospection): string {
-  if (waitsFor?.event !== undefined) {
-    const { type, key } = waitsFor.event;
-    return key === undefined ? `event ${type}` : `event ${type} with the key ${key}`;
-  }
+  if (waitsFor?.event !== undefined) return `event ${waitsFor.event.type}`;
   if (waitsFor?.runId !== undefined) return `run ${waitsFor.runId.slice(0, 8)}`;
   return kind === 'sleep' ? 'the end of its sleep' : 'the next attempt';
 }

@@ -2,6 +2,7 @@ import { HubError } from '../../errors.js';
 import type { Hub } from '../../hub/hub.js';
 import { computeHealth } from '../../hub/introspection/health.js';
 import type { EventIntrospection, HubIntrospection } from '../../hub/introspection/introspection.js';
+import type { StepWait } from '../../hub/runs/run-introspection.js';
 import { isName } from '../../options.js';
 import type {
   AgentRunsBody,
@@ -37,7 +38,7 @@ function bodyWithoutEvents(introspection: HubIntrospection): Omit<IntrospectionB
     hub: shownHub,
     health: computeHealth(introspection),
     totals,
-    workflows: workflows.map(({ lastFailure: _failure, ...workflow }) => workflow),
+    workflows: withoutKeys(workflows.map(({ lastFailure: _failure, ...workflow }) => workflow)),
     agents,
     schedules,
   };
@@ -89,6 +90,25 @@ export async function readEventBody(hub: Hub, type: string): Promise<EventBody> 
   };
 }
 
+/**
+ * Returns a copy of what is known of runs without the keys that they wait for. A key is data, such as an address, and
+ * that of an approval lets its holder decide; `hub.waits()` and the command line have them.
+ */
+function withoutKeys<T>(shown: T): T {
+  if (typeof shown !== 'object' || shown === null) return shown;
+  const entries = Object.entries(shown).map(([name, value]): [string, unknown] => [
+    name,
+    // Only steps have a field of this name.
+    name === 'waitsFor' ? withoutKey(value as StepWait) : withoutKeys(value),
+  ]);
+  // The copy has the form of the value: the key of a wait is optional.
+  return (Array.isArray(shown) ? entries.map(([, value]) => value) : Object.fromEntries(entries)) as T;
+}
+
+function withoutKey({ event, ...wait }: StepWait): StepWait {
+  return { ...wait, ...(event !== undefined && { event: { type: event.type } }) };
+}
+
 /** Nothing with the id is retained. */
 export class NotRetainedError extends HubError {
   constructor(code: 'ERR_UNKNOWN_EVENT_ID' | 'ERR_UNKNOWN_REQUEST_ID') {
@@ -101,7 +121,7 @@ export async function readEventDetailsBody(hub: Hub, id: string, type?: string):
   const found = isName(id) ? await hub.find(id) : [];
   const events = type === undefined ? found : found.filter((event) => event.kind === 'event' && event.type === type);
   if (events.length === 0) throw new NotRetainedError('ERR_UNKNOWN_EVENT_ID');
-  return { protocol: 2, now: hub.transport.clock.now(), events };
+  return { protocol: 2, now: hub.transport.clock.now(), events: withoutKeys(events) };
 }
 
 /** Reads the request with an id, or the one that the event with this id belongs to. @throws {NotRetainedError} */
@@ -113,7 +133,7 @@ export async function readRequestBody(hub: Hub, id: string): Promise<RequestBody
     if (event === undefined) throw new NotRetainedError('ERR_UNKNOWN_REQUEST_ID');
     request = await hub.getRequest(event.requestId);
   }
-  return { protocol: 2, now: hub.transport.clock.now(), ...request };
+  return { protocol: 2, now: hub.transport.clock.now(), ...withoutKeys(request) };
 }
 
 const maxProcesses = 500;
@@ -121,7 +141,7 @@ const maxProcesses = 500;
 /** Reads what runs wait for. */
 export async function readWaitsBody(hub: Hub): Promise<WaitsBody> {
   const waits = await hub.waits();
-  return { protocol: 2, now: hub.transport.clock.now(), ...waits };
+  return { protocol: 2, now: hub.transport.clock.now(), ...withoutKeys(waits) };
 }
 
 /** Reads the running hubs. Those that handle the same share a list of it. */
@@ -146,5 +166,5 @@ export async function readProcessesBody(hub: Hub): Promise<ProcessesBody> {
 /** Reads the recorded runs of an agent. None if there is no such agent. */
 export async function readAgentRunsBody(hub: Hub, agent: string): Promise<AgentRunsBody> {
   const runs = isName(agent) ? await hub.agentRuns(agent) : [];
-  return { protocol: 2, now: hub.transport.clock.now(), agent, runs };
+  return { protocol: 2, now: hub.transport.clock.now(), agent, runs: withoutKeys(runs) };
 }

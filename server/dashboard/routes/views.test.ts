@@ -56,6 +56,14 @@ it('serves waits, processes and the runs of an agent', async () => {
     },
   });
   expect(JSON.stringify(waits)).not.toContain('private');
+  // The keys of waits are data, and those of approvals let their holders decide.
+  expect(JSON.stringify(await shop.waits())).toContain('parcel 7');
+  const { requestId } = (await shop.find(run.runId))[0] ?? {};
+  for (const query of ['', 'events=columns', 'view=waits', `id=${run.runId}`, `request=${requestId}`]) {
+    const shown = await get<object>(shop, query);
+    expect(shown.status).toBe(200);
+    expect(JSON.stringify(shown), query).not.toContain('parcel 7');
+  }
 
   const { body } = await get<ProcessesBody>(shop, 'view=processes');
   expect(body).toMatchObject({ protocol: 2, processCount: 3 });
