@@ -31,7 +31,7 @@ export type { TurnFacts, TurnUsage } from '../hub/events/reported-agents.js';
 export type { AttemptIntrospection, PublicError } from '../hub/introspection/event-search.js';
 export type { WaitIntrospection } from '../hub/introspection/live-state.js';
 export type { RunIntrospection, StepIntrospection, StepStatus } from '../hub/runs/run-introspection.js';
-export { COUNTERS, type CounterOf, countersOf, periodCounters } from '../transports/statistics/stats.js';
+export { type CounterOf, countersOf, periodCounters } from '../transports/statistics/stats.js';
 export type {
   AgentRunIntrospection,
   AgentSummary,

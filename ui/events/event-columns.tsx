@@ -25,7 +25,7 @@ import {
 } from '../state/recent-activity.js';
 
 /** Widths of the table below which columns are hidden, in rem. `event-table-narrow.css` has a rule for each. */
-export const HIDE_STEPS = [60, 53, 48] as const;
+const HIDE_STEPS = [60, 53, 48] as const;
 
 type Primitive = string | number | null;
 
@@ -355,14 +355,14 @@ export function TypeName({ type }: { type: string }): JSX.Element {
   );
 }
 
-export interface TrendChartProps {
+interface TrendChartProps {
   /** Path data of the bars. */
   readonly received: string;
   readonly failed: string;
 }
 
 /** Bars of the last 20 minutes. The numbers are in the other columns. */
-export function TrendChart({ received, failed }: TrendChartProps): JSX.Element {
+function TrendChart({ received, failed }: TrendChartProps): JSX.Element {
   return (
     <svg class="trend" viewBox={`0 0 ${TREND_WIDTH} ${TREND_HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
       <path class="trend-received" d={received} />
