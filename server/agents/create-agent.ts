@@ -203,36 +203,38 @@ export interface AgentConfig<TData = unknown> {
   clock?: Clock;
 }
 
-const optionNames: readonly string[] = [
-  'name',
-  'description',
-  'systemPrompt',
-  'provider',
-  'model',
-  'tools',
-  'outputSchema',
-  'outputJsonSchema',
-  'outputRetries',
-  'memory',
-  'maxIterations',
-  'finalAnswerTurn',
-  'tokenBudget',
-  'prices',
-  'costBudget',
-  'retry',
-  'maxRetryAfterMs',
-  'contextTokens',
-  'onTokenUsage',
-  'registry',
-  'maxDelegationDepth',
-  'maxDelegations',
-  'maxParallelToolCalls',
-  'maxToolCalls',
-  'maxToolResultChars',
-  'maxRepeats',
-  'logger',
-  'clock',
-];
+// A record, so that the compiler misses no option.
+const options: Record<keyof AgentConfig, true> = {
+  name: true,
+  description: true,
+  systemPrompt: true,
+  provider: true,
+  model: true,
+  tools: true,
+  outputSchema: true,
+  outputJsonSchema: true,
+  outputRetries: true,
+  memory: true,
+  maxIterations: true,
+  finalAnswerTurn: true,
+  tokenBudget: true,
+  prices: true,
+  costBudget: true,
+  retry: true,
+  maxRetryAfterMs: true,
+  contextTokens: true,
+  onTokenUsage: true,
+  registry: true,
+  maxDelegationDepth: true,
+  maxDelegations: true,
+  maxParallelToolCalls: true,
+  maxToolCalls: true,
+  maxToolResultChars: true,
+  maxRepeats: true,
+  logger: true,
+  clock: true,
+};
+const optionNames: readonly string[] = Object.keys(options);
 
 /** Validates a config and fills in defaults. @throws {InvalidOptionError | InvalidSchemaError | DuplicateToolError} */
 function resolveAgentConfig(config: AgentConfig): AgentSpec {

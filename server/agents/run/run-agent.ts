@@ -39,13 +39,13 @@ export async function runAgent(agent: AgentSpec, request: RunRequest): Promise<S
   startDescent(lineageOf(request.hubCtx), agent.name);
   checkApprover(agent, request);
   if (request.hubCtx !== undefined) reportAgents(handlerContextOf(request.hubCtx), sourceOf(agent));
-  return new AgentRun(agent, request).execute();
+  return new RunLoop(agent, request).execute();
 }
 
 type End = Pick<ExchangeMark, 'status' | 'truncated'>;
 
-/** One run: the loop of model calls and tool calls. */
-class AgentRun implements AnswerSource {
+/** Loop of model calls and tool calls of one run. */
+class RunLoop implements AnswerSource {
   readonly #agent: AgentSpec;
   readonly #request: RunRequest;
   readonly #timer: RunTimer;
