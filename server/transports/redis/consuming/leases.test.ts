@@ -335,6 +335,15 @@ it('ends many waiting runs in time that grows with their number', async () => {
   await manager.close({ drainMs: 0 });
 });
 
+it('records a checkpoint that is followed by the outcome in the same turn', async () => {
+  const shop = await consume([runs]);
+  await shop.transport.publish([envelope('run')]);
+  const delivery = await next(shop);
+  const recorded = delivery.checkpoint('step', '1');
+  const ended = delivery.commit(completed());
+  expect([await recorded, await ended]).toEqual(['ok', 'ok']);
+});
+
 describe('the commands per step of a run', () => {
   /** Returns the number of commands that Redis ran, those of scripts included. */
   const commandsOf = async (work: () => Promise<unknown>): Promise<number> => {
@@ -375,7 +384,8 @@ describe('the commands per step of a run', () => {
       const commands = await commandsOf(async () => {
         await Promise.all(names.map((name) => delivery.checkpoint(`attempt ${name}`, '1')));
         await delivery.wait(names.map((name) => ({ key: `retry ${name}`, delayMs: 600_000, isRetry: true })));
-        await Promise.all(names.map((name) => delivery.checkpoint(name, '1')));
+        const results = await Promise.all(names.map((name) => delivery.checkpoint(name, '1')));
+        expect(new Set(results)).toEqual(new Set(['ok']));
       });
       perStep.push(commands / count);
       await delivery.commit(completed());

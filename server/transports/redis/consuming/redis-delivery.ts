@@ -29,11 +29,18 @@ export class RedisDelivery implements Delivery {
   readonly #recorder: LeaseRecorder;
   readonly #entries: KnownEntries;
   /** One call at a time: each knows what the one before it has returned, and returns only what is new. */
-  readonly #checkpoints: TickBatch<LeaseCheckpoint, CommitResult> = new TickBatch<LeaseCheckpoint, CommitResult>(
+  readonly #checkpoints: TickBatch<HeldCheckpoint, CommitResult> = new TickBatch<HeldCheckpoint, CommitResult>(
     argumentBatches,
     async (checkpoints) => {
       const known = this.#entries.count;
-      const { results, entries } = await this.#recorder.checkpoint(() => this.#lease, known, checkpoints);
+      // An outcome that follows in the same turn ends the lease here, but reaches Redis after this call.
+      let held = checkpoints[0]?.lease;
+      const lease = (): Lease => {
+        const current = held ?? this.#lease;
+        held = undefined;
+        return current;
+      };
+      const { results, entries } = await this.#recorder.checkpoint(lease, known, checkpoints);
       this.#entries.add(known, entries);
       return results;
     },
@@ -106,7 +113,7 @@ export class RedisDelivery implements Delivery {
   async checkpoint(key: string, value: string, emits: readonly Envelope[] = []): Promise<CommitResult> {
     const checkpoint = this.#recorder.checkpointOf(key, value, emits);
     this.#entries.addOwn(key, value);
-    return this.#checkpoints.add(checkpoint);
+    return this.#checkpoints.add({ ...checkpoint, lease: this.#lease });
   }
 
   async wait(waits: readonly RunWait[]): Promise<CommitResult> {
@@ -162,6 +169,11 @@ export class RedisDelivery implements Delivery {
     this.#lease = { ...this.#lease, token: '' };
     clearTimeout(this.#timer);
   }
+}
+
+/** Entry with the lease under which it was recorded. */
+interface HeldCheckpoint extends LeaseCheckpoint {
+  readonly lease: Lease;
 }
 
 /** Entries of a run that its delivery knows, in the order of recording. */
