@@ -2,8 +2,20 @@ import type { Clock, Timer } from '../../transports/clock.js';
 import type { KeyValueStore } from '../../transports/key-values.js';
 import { abortable, delay } from '../abortable.js';
 
+const queues = new WeakMap<object, ConversationQueue>();
+
 /** Lets the runs of one process use a conversation one after another, in order of arrival. */
-export class RunQueue {
+export class ConversationQueue {
+  /** Returns the queue of all that share the owner: a store, a memory without a lock of its own, or a durable run. */
+  static of(owner: object): ConversationQueue {
+    let queue = queues.get(owner);
+    if (queue === undefined) {
+      queue = new ConversationQueue();
+      queues.set(owner, queue);
+    }
+    return queue;
+  }
+
   readonly #last = new Map<string, Promise<void>>();
 
   /** Waits for the earlier runs of the conversation, and returns a function that lets the next one start. */

@@ -1,13 +1,12 @@
 import { maxDurationMs } from '../../errors.js';
 import { OptionChecker } from '../../options.js';
-import type { KeyValueStore } from '../../transports/key-values.js';
 import type { TransportManager } from '../../transports/transport.js';
 import type { AgentContext } from '../agent/agent-context.js';
 import { MemoryEntryError } from '../errors.js';
 import { parseJson } from '../model/foreign-values.js';
 import { type ExchangeMark, estimateMessageTokens, type Message, type ToolCall } from '../model/message.js';
 import { isCount, isUsage } from '../model/token-usage.js';
-import { acquireLease, RunQueue } from './conversation-lock.js';
+import { acquireLease, ConversationQueue } from './conversation-lock.js';
 import {
   type Compact,
   type ConversationSummary,
@@ -61,9 +60,6 @@ interface StoredConversation {
 
 // Leaves room for messages of another run between those of one exchange.
 const storedPerMessage = 2;
-
-// Runs of several memories over one store wait for each other too.
-const queues = new WeakMap<KeyValueStore, RunQueue>();
 
 /**
  * Memory in the hub's transport, so that every process of the hub can continue a conversation. A conversation is
@@ -213,7 +209,8 @@ export class ConversationMemory implements AgentMemory {
   async lock(agentId: string, runId: string, signal?: AbortSignal): Promise<() => Promise<void>> {
     const { kv, clock } = this.#transport;
     const key = `agent-lease:${JSON.stringify([agentId, runId])}`;
-    const leave = await queueOf(kv).enter(key, signal);
+    // Runs of several memories over one store wait for each other too.
+    const leave = await ConversationQueue.of(kv).enter(key, signal);
     try {
       const release = await acquireLease(kv, clock, key, signal);
       return () => release().finally(leave);
@@ -238,15 +235,6 @@ function withDistance(messages: readonly Message[], distance: number): Message[]
   return messages.map((message, index) =>
     index === last && message.exchange ? { ...message, exchange: { ...message.exchange, index: distance } } : message,
   );
-}
-
-function queueOf(kv: KeyValueStore): RunQueue {
-  let queue = queues.get(kv);
-  if (queue === undefined) {
-    queue = new RunQueue();
-    queues.set(kv, queue);
-  }
-  return queue;
 }
 
 // JSON separates the two, whatever characters they contain.

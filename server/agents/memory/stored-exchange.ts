@@ -3,7 +3,7 @@ import type { DurableRun } from '../../hub/events/durable-place.js';
 import { abortable } from '../abortable.js';
 import type { AgentContext } from '../agent/agent-context.js';
 import type { ExchangeMark, Message, ToolCall } from '../model/message.js';
-import { RunQueue } from './conversation-lock.js';
+import { ConversationQueue } from './conversation-lock.js';
 import type { AgentMemory } from './conversation-memory.js';
 import { type Exchange, groupExchanges, repairPairs } from './exchanges.js';
 
@@ -42,9 +42,6 @@ export interface StoredStep {
   readonly message: Message;
   readonly state: ExchangeState;
 }
-
-// Conversations of memories without a lock of their own.
-const queuesOfMemories = new WeakMap<AgentMemory, RunQueue>();
 
 /** Exchange of a run in its memory. Blocks other runs of the conversation until it is released. */
 export class StoredExchange {
@@ -172,12 +169,7 @@ async function lock(
       throw error;
     }
   }
-  let queue = queuesOfMemories.get(memory);
-  if (queue === undefined) {
-    queue = new RunQueue();
-    queuesOfMemories.set(memory, queue);
-  }
-  return queue.enter(JSON.stringify([agentName, conversationId]), signal);
+  return ConversationQueue.of(memory).enter(JSON.stringify([agentName, conversationId]), signal);
 }
 
 function toResumed({ messages }: Exchange): ResumedExchange | undefined {
@@ -234,20 +226,14 @@ export function newCallId(): string {
   return `call_${crypto.randomUUID().replaceAll('-', '')}`;
 }
 
-const queuesOfRuns = new WeakMap<DurableRun, RunQueue>();
-
 /**
  * Opens the conversation of an agent in a durable run. Agents of one run that share a conversation wait for each other
  * here: the run is held while one of them waits for other runs, so that they must not wait for each other there.
  */
 export async function openInRun(run: DurableRun, options: ExchangeOptions): Promise<StoredExchange> {
   const { agentName, conversationId, isShared, signal } = options;
-  let queue = queuesOfRuns.get(run);
-  if (queue === undefined) {
-    queue = new RunQueue();
-    queuesOfRuns.set(run, queue);
-  }
-  const leave = isShared ? await queue.enter(JSON.stringify([agentName, conversationId]), signal) : undefined;
+  const key = JSON.stringify([agentName, conversationId]);
+  const leave = isShared ? await ConversationQueue.of(run).enter(key, signal) : undefined;
   try {
     const store = await run.hold(() => StoredExchange.open(options));
     if (leave !== undefined) void store.released.then(leave);
