@@ -43,7 +43,7 @@ describeTransport('redis', () => startHarness({ maxDeadLetters }));
 describeDeadLetterAge('redis', (maxDeadLetterAgeMs) => startHarness({ maxDeadLetterAgeMs }));
 
 it('accepts options of the client instead of a URL', async () => {
-  const client = { host: '127.0.0.1', port: server.port, connectionName: 'by options' };
+  const client = { host: '127.0.0.1', port: server.port, connectionName: 'by-options' };
   const manager = redisTransport({ client, emitTimeoutMs: 60_000 }).connect({ service: 'shop', logger: silentLogger });
   expect(await manager.kv.set('k', 'v')).toBe(true);
   await manager.close({ drainMs: 0 });

@@ -115,14 +115,15 @@ do
   end
 end
 
+-- Fields behind those that this version knows are of a newer one, which runs beside it. They stay as they are.
 local function mergeShare(text, share)
-  local received, completed, failed, cancelled, retried, deduplicated, lastReceivedAt, lastFailedAt, changes, hasApprovals =
-    string.match(text, '^(%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d)$')
-  return string.format('%d %d %d %d %d %d %d %d %d %d', share.received + (received or 0), share.completed + (completed or 0),
+  local received, completed, failed, cancelled, retried, deduplicated, lastReceivedAt, lastFailedAt, changes, hasApprovals, others =
+    string.match(text, '^(%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d)([ %d]*)$')
+  return string.format('%d %d %d %d %d %d %d %d %d %d%s', share.received + (received or 0), share.completed + (completed or 0),
     share.failed + (failed or 0), share.cancelled + (cancelled or 0), share.retried + (retried or 0),
     share.deduplicated + (deduplicated or 0), math.max(share.lastReceivedAt, lastReceivedAt or 0),
     math.max(share.lastFailedAt, lastFailedAt or 0), share.changes + (changes or 0),
-    math.max(share.hasApprovals, hasApprovals or 0))
+    math.max(share.hasApprovals, hasApprovals or 0), others or '')
 end
 
 local function decodeMinutes(text)

@@ -95,6 +95,30 @@ it('counts a change in the minute in which it was made, before and after it is a
   for (const each of processes) await each.close({ drainMs: 0 });
 });
 
+it('leaves the fields of a newer version in the records, and reads the others', async () => {
+  const { prefix, processes } = await connectTwo();
+  const [transport] = processes;
+  const many = types.map((type) => envelope(type));
+  await transport?.publish(many);
+  const [found = ''] = await admin.keys(`*${prefix}*`);
+  const start = found.slice(0, found.indexOf('}') + 1);
+  const records = await admin.hgetall(`${start}:counts`);
+  const newer = Object.entries(records).map(([field, record]) => [field, `${record} 42 7`] as const);
+  expect(newer).not.toEqual([]);
+  await admin.hset(`${start}:counts`, new Map(newer));
+  await transport?.publish(many.map(({ type }) => envelope(type)));
+  const revision = await transport?.counts.revision(types[0]);
+  expect(await admin.llen(`${start}:changes`)).toBe(0);
+  for (const record of Object.values(await admin.hgetall(`${start}:counts`))) expect(record).toMatch(/^2 2 0 .* 42 7$/);
+  const { counts } = (await transport?.lookup.overview({ types, runTypes: [], runLimit: 1 })) ?? {};
+  expect(counts?.map(({ total }) => total)).toEqual(
+    types.map(() => expect.objectContaining({ received: 2, completed: 2, failed: 0, deadLetters: 0 })),
+  );
+  await transport?.publish([envelope(types[0] ?? '')]);
+  expect(await transport?.counts.revision(types[0])).not.toBe(revision);
+  for (const each of processes) await each.close({ drainMs: 0 });
+});
+
 it('counts on if something else has changed the records', async () => {
   const { prefix, processes } = await connectTwo();
   const [transport] = processes;

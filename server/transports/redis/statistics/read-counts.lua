@@ -44,7 +44,7 @@ end
 
 local noCounts = '0 0 0 0 0 0 0 0 0 0'
 local function readDetails(serviceType, text, active, oldest)
-  local received, completed, failed, cancelled, hasApprovals = string.match(text, '^(%d+) (%d+) (%d+) (%d+) .*(%d)$')
+  local received, completed, failed, cancelled, hasApprovals = string.match(text, '^(%d+) (%d+) (%d+) (%d+) %d+ %d+ %d+ %d+ %d+ (%d)')
   -- Something else may have changed it.
   if not received then return noCounts, active, 0, 0, 0, 0, 0, false end
   local isPending, hasFailed = received - completed - failed > 0, failed - cancelled > 0

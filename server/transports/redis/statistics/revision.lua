@@ -17,7 +17,7 @@ local changes, running = 0, 0
 local ofType = serviceTypesOf(type)
 local texts = readShares(ofType, unfoldedSums())
 for index, serviceType in ipairs(ofType) do
-  changes = changes + (string.match(texts[index] or '', ' (%d+) %d$') or 0)
+  changes = changes + (string.match(texts[index] or '', '^%d+ %d+ %d+ %d+ %d+ %d+ %d+ %d+ (%d+) ') or 0)
   running = running + (active[serviceType] or 0)
 end
 return changes .. '.' .. running .. '.' .. math.floor(now / constants.minuteMs)
