@@ -22,12 +22,12 @@ export class ExpiringMap<T> {
   }
 
   /** @throws {BackpressureError} if the map is full */
-  set(key: string, value: T, ttlMs = Number.POSITIVE_INFINITY): void {
+  set(key: string, value: T, ttlMs?: number): void {
     this.#sweepTwo();
     if (this.#entries.size >= maxKeys && !this.#entries.has(key)) {
       throw new BackpressureError(this.#name, `${maxKeys} keys`);
     }
-    this.#entries.set(key, { value, expiresAt: this.#clock.now() + ttlMs });
+    this.#entries.set(key, { value, expiresAt: this.#clock.now() + (ttlMs ?? Number.POSITIVE_INFINITY) });
   }
 
   /** Returns `false` if there was no value. */

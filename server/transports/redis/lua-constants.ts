@@ -38,7 +38,7 @@ const { minutes, fiveMinutes, hours } = periodKinds;
 const shortNames = { acceptedAt: 'a', attempt: 'n', ats: 's', order: 'o' };
 
 /** Values that Lua files use as `constants.name`. Only the build reads them: it writes them into the scripts. */
-export const luaConstants = {
+export const luaConstants: Readonly<Record<string, string | number | Readonly<Record<string, string>>>> = {
   // Limits that the transports share.
   formerConnectionMs,
   keptAttempts,
@@ -115,4 +115,4 @@ export const luaConstants = {
   longNames: Object.fromEntries(Object.entries(shortNames).map(([long, short]) => [short, long])),
   interruptedError: JSON.stringify(interruptedError),
   retiredError: JSON.stringify(errorInfo(new RetiredError())),
-} as const;
+};

@@ -55,7 +55,7 @@ export const COUNTERS = {
   oldestPendingAt: 'oldest',
   lastReceivedAt: 'latest',
   lastFailedAt: 'latest',
-} as const satisfies Readonly<Record<keyof Counts, CounterKind>>;
+} as const;
 
 /** Names of the counters of some kinds. */
 export type CounterOf<K extends CounterKind> = {

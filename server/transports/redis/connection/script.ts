@@ -105,7 +105,7 @@ async function loadedLibraries(client: Redis, start: string): Promise<Set<string
 const library = new ScriptLibrary(libraryName, libraryFunctions, libraryText);
 
 /** All scripts of the transport. Each Lua file with a header is one. */
-export const { scripts } = library;
+export const scripts: Readonly<Record<keyof typeof libraryFunctions, Script>> = library.scripts;
 
 /**
  * Loads the scripts if the server does not have them. It loads none while its memory is used up, when scripts have to
