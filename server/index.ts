@@ -121,6 +121,7 @@ export {
   OpenAIProvider,
   OrphanToolMessageError,
   OutputSchemaError,
+  OversizedResponseError,
   ProviderError,
   StreamClosedError,
   StreamLockedError,

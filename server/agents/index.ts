@@ -97,6 +97,7 @@ export {
   CutStreamError,
   InvalidApiKeyError,
   ModelTimeoutError,
+  OversizedResponseError,
   ProviderError,
   type ProviderErrorDetails,
 } from './model/provider-error.js';

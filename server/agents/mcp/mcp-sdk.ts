@@ -3,6 +3,7 @@ import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { MissingPackageError } from '../../transports/errors.js';
 import { version } from '../../version.js';
 import { abortable } from '../abortable.js';
+import { limitedResponse, type ResponseLimit } from '../limited-response.js';
 import { jsonOf } from './mcp-content.js';
 import type { McpServer } from './mcp-server.js';
 
@@ -262,43 +263,13 @@ class OversizedMessageError extends Error {}
  * @param onExceeded is called at the limit, because the SDK lets a request wait whose stream of events broke
  */
 function limitedFetch(onExceeded: () => void): typeof fetch {
-  return async (input, init) => {
-    const response = await fetch(input, init);
-    if (response.body === null) return response;
-    const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true;
-    const body = response.body.pipeThrough(messageLimit(isStream, onExceeded));
-    const { status, statusText, headers } = response;
-    return new Response(body, { status, statusText, headers });
-  };
-}
-
-/** @param isStream every event counts for itself, because a stream lasts as long as its session */
-function messageLimit(isStream: boolean, onExceeded: () => void): TransformStream<Uint8Array, Uint8Array> {
-  let bytes = 0;
-  let isLineEmpty = false;
-  return new TransformStream({
-    transform(chunk, controller) {
-      if (!isStream) bytes += chunk.length;
-      else {
-        for (const byte of chunk) {
-          bytes += 1;
-          if (byte === lineFeed) {
-            // An empty line ends an event.
-            if (isLineEmpty) bytes = 0;
-            isLineEmpty = true;
-          } else if (byte !== carriageReturn) isLineEmpty = false;
-          if (bytes > maxMessageBytes) break;
-        }
-      }
-      if (bytes <= maxMessageBytes) {
-        controller.enqueue(chunk);
-        return;
-      }
-      controller.error(new OversizedMessageError());
+  const limit: ResponseLimit = {
+    maxBytes: maxMessageBytes,
+    isPerEvent: true,
+    onExceeded: () => {
       onExceeded();
+      return new OversizedMessageError();
     },
-  });
+  };
+  return async (input, init) => limitedResponse(await fetch(input, init), limit);
 }
-
-const lineFeed = 10;
-const carriageReturn = 13;

@@ -93,6 +93,17 @@ export class CutStreamError extends ProviderError {
   }
 }
 
+/** The response of a vendor exceeded the limit of what is read of one, so its answer is lost. */
+export class OversizedResponseError extends ProviderError {
+  constructor(provider: string, maxBytes: number) {
+    super(
+      `the response of ${provider} is longer than ${maxBytes / 1024 / 1024} MiB, the limit of one call; check baseUrl, or set maxTokens of the model`,
+      { provider, retryable: false },
+      'ERR_OVERSIZED_RESPONSE',
+    );
+  }
+}
+
 /** An API key is malformed. The message never contains the key. */
 export class InvalidApiKeyError extends HubError {
   constructor(provider: string, got: string) {

@@ -8,7 +8,8 @@ import { isCount, type TokenUsage } from '../model/token-usage.js';
  * the vendor's text may quote the prompt, and becomes `vendorMessage`, without secrets.
  */
 export function toProviderError(thrown: unknown, provider: string, secrets: readonly string[]): ProviderError {
-  if (thrown instanceof ProviderError) return thrown;
+  const own = findCause(thrown, (error) => error instanceof ProviderError);
+  if (own !== undefined) return own;
   const cut = cutPartOf(recordOf(thrown));
   if (cut !== undefined) return new CutStreamError(provider, undefined, cut);
   const failure = readFailure(thrown);
@@ -116,9 +117,14 @@ const networkCodes =
 
 /** Returns the first cause with a code from Node, such as `ECONNREFUSED` or `ERR_INVALID_URL`. */
 function findSystemError(thrown: unknown): Error | undefined {
+  return findCause(thrown, (error): error is Error => errorInfo(error).code !== undefined);
+}
+
+/** Returns the first of an error and its causes that matches. A package wraps what its `fetch` throws. */
+function findCause<T extends Error>(thrown: unknown, matches: (error: Error) => error is T): T | undefined {
   let error: unknown = thrown;
   for (let depth = 0; depth < 8 && error instanceof Error; depth++) {
-    if (errorInfo(error).code !== undefined) return error;
+    if (matches(error)) return error;
     error = error.cause;
   }
   return undefined;

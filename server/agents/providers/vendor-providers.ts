@@ -1,9 +1,10 @@
 import { InvalidOptionError } from '../../errors.js';
 import { isLoopbackHost, OptionChecker } from '../../options.js';
+import { limitedResponse } from '../limited-response.js';
 import { recordOf } from '../model/foreign-values.js';
 import type { Message } from '../model/message.js';
 import type { ModelOptions, ModelProvider, ModelResponse, ModelStreamChunk } from '../model/model-provider.js';
-import { InvalidApiKeyError, ProviderError } from '../model/provider-error.js';
+import { InvalidApiKeyError, OversizedResponseError, ProviderError } from '../model/provider-error.js';
 import { refusedMetadata } from './answer-builder.js';
 import { type LanguageModel, languageModelProvider } from './language-model.js';
 
@@ -79,7 +80,7 @@ class VendorProvider implements ModelProvider {
     const settings = {
       apiKey: checkApiKey(apiKey, new.target.name),
       baseURL: checkBaseUrl(baseUrl, new.target.name),
-      fetch: wrapFetch(sameOriginFetch(name)),
+      fetch: wrapFetch(limitedFetch(name)),
     };
     this.name = name;
     this.#provider = languageModelProvider(name, (modelId) => load(modelId, settings), [apiKey]);
@@ -276,6 +277,20 @@ function checkBaseUrl(baseUrl: unknown, provider: string): string {
     );
   }
   return baseUrl;
+}
+
+/** Maximum size of the response of one call, streamed or not. The longest answers of models have a few MiB. */
+const maxResponseBytes: number = 64 * 1024 * 1024;
+
+/**
+ * Creates a `fetch` whose responses end with {@link OversizedResponseError} at the limit.
+ *
+ * @param provider name in the error
+ */
+function limitedFetch(provider: string): typeof fetch {
+  const send = sameOriginFetch(provider);
+  const onExceeded = () => new OversizedResponseError(provider, maxResponseBytes);
+  return async (input, init) => limitedResponse(await send(input, init), { maxBytes: maxResponseBytes, onExceeded });
 }
 
 const maxRedirects = 5;

@@ -16,7 +16,7 @@ import {
 import { type ModelAnswer, textsOf } from '../model/model-answer.js';
 import type { ModelOptions } from '../model/model-provider.js';
 import { affordableTokens, costOf } from '../model/price.js';
-import { CutStreamError, ModelTimeoutError, ProviderError } from '../model/provider-error.js';
+import { CutStreamError, ModelTimeoutError, OversizedResponseError, ProviderError } from '../model/provider-error.js';
 import type { TokenLedger } from '../model/token-ledger.js';
 import { addUsage, reportedUsage, type TokenUsage } from '../model/token-usage.js';
 import { isReplaceable } from '../providers/fallback-provider.js';
@@ -212,6 +212,7 @@ export class ModelCaller {
     const hasAnswered =
       error instanceof CutStreamError ||
       error instanceof ModelTimeoutError ||
+      error instanceof OversizedResponseError ||
       error instanceof InvalidAnswerError ||
       shown.length > 0;
     // An aborted call was sent, and its answer is not awaited.
