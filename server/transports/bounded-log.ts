@@ -51,6 +51,7 @@ export interface BoundedLog {
 
 /** Storage of logs behind {@link CheckedLog}: its arguments are valid, and none is left out. */
 export interface LogStorage extends Pick<BoundedLog, 'append' | 'delete'> {
+  /** Returns at most `limit` entries from a sequence number on. */
   read(name: string, options: { readonly from: number; readonly limit: number }): Promise<LogPage>;
 }
 

@@ -1,12 +1,12 @@
 import { HubError } from '../../errors.js';
 
 /** Lookups that the hub answers at once; further ones wait for their turn. */
-export const maxLookupsInFlight = 4;
+const maxLookupsInFlight = 4;
 /** Lookups that begin within a second; further ones are refused. */
-export const maxLookupsPerSecond = 50;
+const maxLookupsPerSecond = 50;
 
 /** The callers of a dashboard together ask for more than the hub is asked for. */
-export class TooManyLookupsError extends HubError {
+class TooManyLookupsError extends HubError {
   constructor() {
     super('ERR_TOO_MANY_LOOKUPS', `over ${maxLookupsPerSecond} lookups within a second; repeat it later`);
   }

@@ -2,7 +2,7 @@ import type { RedisOptions } from 'ioredis';
 import type { OptionChecker } from '../../options.js';
 
 /** Options of ioredis that the transport sets itself, or with which it cannot work. */
-type RefusedOption =
+export type RefusedOption =
   | 'autoPipeliningIgnoredCommands'
   | 'autoResendUnfulfilledCommands'
   | 'autoResubscribe'

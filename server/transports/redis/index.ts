@@ -7,7 +7,7 @@
 export type { Codec } from '../codec.js';
 export type { RetireOptions, RetireResult } from '../services.js';
 export type { Transport } from '../transport.js';
-export type { ClientOptions } from './client-options.js';
+export type { ClientOptions, RefusedOption } from './client-options.js';
 export { UnexpectedDataError, UnsupportedVersionError } from './redis-errors.js';
 export type { RedisTransportOptions } from './redis-options.js';
 export type { RedisTransport } from './redis-transport.js';
