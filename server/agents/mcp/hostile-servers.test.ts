@@ -297,4 +297,45 @@ describe('a server process', () => {
     vi.useRealTimers();
     await vi.waitFor(async () => expect(() => process.kill(pid, 0)).toThrow('ESRCH'));
   });
+
+  test.each([
+    ['is closed', false, ''],
+    ['is closed while they hold its output', true, ''],
+    ['exits by itself', false, 'if (request.method === "tools/call") process.exit(1);'],
+    ['exits by itself while they hold its output', true, 'if (request.method === "tools/call") process.exit(1);'],
+  ])('that %s takes its children along, though they ignore their input and SIGTERM', async (_, holdsOutput, script) => {
+    const folder = await mkdtemp(join(tmpdir(), 'hubline-mcp-'));
+    onTestFinished(() => rm(folder, { recursive: true, force: true }));
+    const file = join(folder, 'pids');
+    // The child writes the file once it ignores the signal.
+    const child = `
+      process.on('SIGTERM', () => {});
+      setInterval(() => {}, 1_000_000);
+      require('node:fs').writeFileSync(${JSON.stringify(file)}, process.ppid + ' ' + process.pid + ' ');`;
+    const stdio = ['pipe', holdsOutput ? 'inherit' : 'ignore', 'ignore'];
+    const start = `
+      require('node:child_process').spawn(process.execPath, ['-e', ${JSON.stringify(child)}], {
+        stdio: ${JSON.stringify(stdio)},
+      });`;
+    const mcp = await mcpTools(rawProcess(script, start));
+    const pids = await vi.waitFor(async () => {
+      const text = await readFile(file, 'utf8');
+      return text.endsWith(' ') ? text.trim().split(' ').map(Number) : Promise.reject(new Error('none'));
+    });
+    onTestFinished(() => {
+      for (const pid of pids) if (isRunning(pid)) process.kill(pid, 'SIGKILL');
+    });
+    expect(pids.map(isRunning)).toEqual([true, true]);
+    if (script !== '') await errorOf(callTool(mcp.tools, 'echo', fine));
+    await mcp.close();
+    await vi.waitFor(() => expect(pids.map(isRunning)).toEqual([false, false]));
+  });
 });
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}

@@ -170,7 +170,10 @@ export class McpConnection {
     let opened: McpSession | undefined;
     const events = {
       onToolsChanged: () => void this.#relist(opened),
-      onClosed: () => this.#forget(opened),
+      // Children of a process that has ended may still run.
+      onClosed: () => {
+        if (opened !== undefined && opened === this.#session) this.#drop(opened);
+      },
       onTrouble: () => void this.#check(opened),
     };
     const session = await this.#sdk.open(this.#server, events, this.#closing.signal);

@@ -6,6 +6,7 @@ import { abortable } from '../abortable.js';
 import { limitedResponse, type ResponseLimit } from '../limited-response.js';
 import { jsonOf } from './mcp-content.js';
 import type { McpServer } from './mcp-server.js';
+import { ProcessTransport } from './process-transport.js';
 
 /** Events of a session. */
 export interface SessionEvents {
@@ -69,7 +70,7 @@ const endTimeoutMs = 2_000;
 
 /** Loads the SDK, an optional dependency, at first use. @throws {MissingPackageError} */
 export async function loadMcpSdk(): Promise<McpSdk> {
-  const { Client, StdioClientTransport, http, types } = await importSdk();
+  const { Client, getDefaultEnvironment, stdio, http, types } = await importSdk();
 
   async function open(server: McpServer, events: SessionEvents, signal: AbortSignal): Promise<McpSession> {
     let isOversized = false;
@@ -78,11 +79,11 @@ export async function loadMcpSdk(): Promise<McpSdk> {
       isOversized = true;
       void transport.close().catch(() => {});
     };
-    const transport = closedOnce(transportOf(server, endOversized));
+    const transport = transportOf(server, endOversized);
     client.setNotificationHandler(types.ToolListChangedNotificationSchema, events.onToolsChanged);
     client.onclose = events.onClosed;
     client.onerror = ({ message }) => {
-      // The SDK closes the connection then.
+      // The transport closes the connection then.
       if (message.startsWith('ReadBuffer exceeded')) isOversized = true;
       else events.onTrouble();
     };
@@ -119,9 +120,11 @@ export async function loadMcpSdk(): Promise<McpSdk> {
         fetch: limitedFetch(onOversized),
       });
     }
-    const { command, args = [], env = {}, cwd, stderr = 'ignore' } = server;
-    const settings = { command, args: [...args], env: { ...env }, stderr, maxBufferSize: maxMessageBytes };
-    return new StdioClientTransport({ ...settings, ...(cwd !== undefined && { cwd }) });
+    return new ProcessTransport(server, {
+      buffer: new stdio.ReadBuffer({ maxBufferSize: maxMessageBytes }),
+      serialize: stdio.serializeMessage,
+      baseEnv: getDefaultEnvironment(),
+    });
   }
 
   /** Rejects once the transport is closed, if the server does not shake hands in time. */
@@ -156,13 +159,14 @@ export async function loadMcpSdk(): Promise<McpSdk> {
 
 async function importSdk() {
   try {
-    const [{ Client }, { StdioClientTransport }, http, types] = await Promise.all([
+    const [{ Client }, { getDefaultEnvironment }, stdio, http, types] = await Promise.all([
       import('@modelcontextprotocol/sdk/client/index.js'),
       import('@modelcontextprotocol/sdk/client/stdio.js'),
+      import('@modelcontextprotocol/sdk/shared/stdio.js'),
       import('@modelcontextprotocol/sdk/client/streamableHttp.js'),
       import('@modelcontextprotocol/sdk/types.js'),
     ]);
-    return { Client, StdioClientTransport, http, types };
+    return { Client, getDefaultEnvironment, stdio, http, types };
   } catch (cause) {
     throw new MissingPackageError('mcpTools', '@modelcontextprotocol/sdk@1', cause);
   }
@@ -189,17 +193,6 @@ async function listTools(
     cursor = page['nextCursor'];
   } while (typeof cursor === 'string' && !cursors.has(cursor) && cursors.size < maxPages && chars < maxListChars);
   return tools;
-}
-
-/** Makes every call of `close` wait for the first one: that of the SDK only waits for the process if it is the first. */
-function closedOnce<TTransport extends { close(): Promise<void> }>(transport: TTransport): TTransport {
-  const close = transport.close.bind(transport);
-  let closing: Promise<void> | undefined;
-  transport.close = () => {
-    closing ??= close();
-    return closing;
-  };
-  return transport;
 }
 
 /** Waits until a promise settles, but not for longer than `timeoutMs`. */
