@@ -30,6 +30,8 @@ export function createFakeClock(startAt: number = Date.UTC(2026, 0, 1)): FakeClo
   // the rest of a delay would be set again and again.
   let elapsed = 0;
   const pending = new Set<Pending>();
+  /** Times to which calls of `advance` that are under way advance. */
+  const targets = new Set<{ readonly until: number }>();
   const nextDue = (until: number): Pending | undefined => {
     let next: Pending | undefined;
     // Timers with the same due time fire in the order in which they were set: a Set keeps that order.
@@ -62,16 +64,27 @@ export function createFakeClock(startAt: number = Date.UTC(2026, 0, 1)): FakeClo
     async advance(ms) {
       if (!(Number.isFinite(ms) && ms >= 0))
         throw new InvalidOptionError('ms of advance', 'milliseconds, 0 or more', ms);
-      const until = elapsed + ms;
-      await settle();
-      for (let next = nextDue(until); next !== undefined; next = nextDue(until)) {
-        pending.delete(next);
-        elapsed = Math.max(elapsed, next.at);
-        next.fn();
+      const target = { until: elapsed + ms };
+      targets.add(target);
+      try {
         await settle();
+        for (;;) {
+          // Of calls that overlap, the one with the nearest target ends first, so that time passes for both alike.
+          const nearest = Math.min(...[...targets].map(({ until }) => until));
+          const next = nextDue(nearest);
+          if (next !== undefined) {
+            pending.delete(next);
+            elapsed = Math.max(elapsed, next.at);
+            next.fn();
+          } else {
+            elapsed = Math.max(elapsed, nearest);
+            if (nearest >= target.until) return;
+          }
+          await settle();
+        }
+      } finally {
+        targets.delete(target);
       }
-      // A call that overlaps may have advanced further: time never goes back.
-      elapsed = Math.max(elapsed, until);
     },
     get pendingTimers() {
       return pending.size;

@@ -133,12 +133,8 @@ function findCause<T extends Error>(thrown: unknown, matches: (error: Error) => 
 /** Keys of vendors, and values of an Authorization header. */
 const keyForms = /\b(?:sk|pk|rk|gsk|xai|key|api)[-_][\w-]{8,}|\bAIza[\w-]{16,}|\b(?:Bearer|Basic) +[\w.~+/=-]{8,}/g;
 
-/** A key of a server without keys, such as `none` or `x`, is a word that messages contain. */
-const minSecretLength = 8;
-
 function redact(message: string, secrets: readonly string[]): string {
-  const long = secrets.filter(({ length }) => length >= minSecretLength);
-  const known = long.reduce((text, secret) => text.replaceAll(secret, '[apiKey]'), message);
+  const known = secrets.reduce((text, secret) => text.replaceAll(secret, '[apiKey]'), message);
   return known.replace(keyForms, '[apiKey]');
 }
 

@@ -60,7 +60,7 @@ test('a remote address without TLS is named in one warning, and one on this mach
 
 test('OpenAIProvider refuses an unknown dialect', () => {
   expect(() => new OpenAIProvider({ apiKey: 'k', dialect: 'latin' as 'openai' })).toThrow(
-    'dialect of OpenAIProvider must be "openai" or "compatible", got "latin"',
+    'dialect of OpenAIProvider must be "openai" or "compatible", got a string',
   );
 });
 

@@ -62,6 +62,9 @@ const gemini: Vendor = {
   },
 };
 
+/** A key of a server without keys, such as `none` or `x`, is a word that messages contain. */
+const minKeyLength = 8;
+
 /** Base of the vendors' providers: checks and hides the key, and loads the vendor package at the first call. */
 class VendorProvider implements ModelProvider {
   readonly name: string;
@@ -83,7 +86,8 @@ class VendorProvider implements ModelProvider {
       fetch: wrapFetch(limitedFetch(name)),
     };
     this.name = name;
-    this.#provider = languageModelProvider(name, (modelId) => load(modelId, settings), [apiKey]);
+    const secrets = apiKey.length < minKeyLength ? [] : [apiKey];
+    this.#provider = languageModelProvider(name, (modelId) => load(modelId, settings), secrets);
   }
 
   /** Rejects with {@link ProviderError}, and with the signal's reason if the call is aborted. */
