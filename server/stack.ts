@@ -1,9 +1,4 @@
 /**
- * Reads stacks of errors.
- *
- * @module
- */
-/**
  * Returns the frames of an error's stack, without its message. Messages may have several lines, and lines that look
  * like frames.
  */

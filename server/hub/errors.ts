@@ -1,11 +1,12 @@
-import { type ErrorInfo, HubError, messageOf, quote, type SchemaIssue } from '../errors.js';
-import { fullPublicInfo, publicPath } from '../redaction.js';
-
 /**
- * Errors of events, schemas, workflows, and of operations in the wrong state of the hub.
+ * Errors of events, schemas, workflows, runs and their steps, and of operations in the wrong state of the hub.
  *
  * @module
  */
+
+import { type ErrorInfo, HubError, messageOf, quote, type SchemaIssue } from '../errors.js';
+import { fullPublicInfo, publicPath } from '../redaction.js';
+
 /** The event type is not registered on the hub. */
 export class UnknownEventError extends HubError {
   /** Registered types with similar names, nearest first. */
@@ -280,11 +281,6 @@ export class UnknownDeadLetterError extends HubError {
   }
 }
 
-/**
- * Errors of workflow runs and their steps.
- *
- * @module
- */
 /**
  * A step failed and is not retried. `step.run` and the other functions of `step` reject with it, with the same fields
  * on every replay of the run. A run that does not catch it fails with `failure`.

@@ -307,12 +307,8 @@ function codedLog(inner: BoundedLog, codec: Codec): LogStorage {
   };
 }
 
-/**
- * Encodings of the values that pass through a transport. Payloads and results stay JSON, because a transport embeds them
- * in its own records: each becomes a string that holds the encoded text.
- *
- * @module
- */
+// Payloads and results stay JSON, because a transport embeds them in its own records: each becomes a string that holds the
+// encoded text.
 
 /** Encodes JSON. Returns JSON. */
 function encodeJson(json: string, codec: Codec): string {

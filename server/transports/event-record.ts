@@ -1,6 +1,6 @@
 import type { ErrorInfo } from '../errors.js';
 import type { Envelope } from './delivery.js';
-import { keptAttempts, keptRecent, maxRequestEvents } from './limits.js';
+import { maxRequestEvents, retainedAttempts, retainedRecent } from './limits.js';
 
 /**
  * Status of an event in one service. `delayed`: it waits for its `delayMs`, its debounce window or the delay of a retry.
@@ -101,8 +101,8 @@ export function toRecentEvents(events: readonly EventRecord[]): RecentEvents {
   const endOf = ({ endedAt, acceptedAt }: EventRecord): number => endedAt ?? acceptedAt;
   const failed = events.filter(({ status }) => status === 'failed');
   return {
-    newest: [...events].sort((a, b) => b.acceptedAt - a.acceptedAt).slice(0, keptRecent),
-    failed: failed.sort((a, b) => endOf(b) - endOf(a)).slice(0, keptRecent),
+    newest: [...events].sort((a, b) => b.acceptedAt - a.acceptedAt).slice(0, retainedRecent),
+    failed: failed.sort((a, b) => endOf(b) - endOf(a)).slice(0, retainedRecent),
   };
 }
 
@@ -189,5 +189,5 @@ export const interruptedError: ErrorInfo = { name: 'InterruptedError', message: 
 /** Adds an attempt, and drops the oldest one after the first if there are too many. */
 export function keepAttempt(attempts: readonly AttemptRecord[], attempt: AttemptRecord): readonly AttemptRecord[] {
   const all = [...attempts, attempt];
-  return all.length > keptAttempts ? [...all.slice(0, 1), ...all.slice(2)] : all;
+  return all.length > retainedAttempts ? [...all.slice(0, 1), ...all.slice(2)] : all;
 }

@@ -42,14 +42,14 @@ export type { KeyValueStore } from './key-values.js';
 export { CheckedKeyValueStore } from './key-values.js';
 export {
   defaultMaxDeadLetters,
-  keptAttempts,
-  keptFailures,
-  keptRecent,
-  keptWaits,
   maxAppendValues,
   maxListLength,
   maxRequestEvents,
   minuteMs,
+  retainedAttempts,
+  retainedFailures,
+  retainedRecent,
+  retainedWaits,
 } from './limits.js';
 export { DurationSketch, DurationTotals, durationBoundsMs, durationBucket } from './statistics/durations.js';
 export type {

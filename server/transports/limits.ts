@@ -8,25 +8,25 @@
 export const minuteMs = 60_000;
 
 /** Terminal failures retained per type. */
-export const keptFailures = 20;
+export const retainedFailures = 20;
 
 /** Newest events, and newest failed events, retained per type and service without their payloads. */
-export const keptRecent = 50;
+export const retainedRecent = 50;
 
 /** Attempts retained per event: the first one and the latest ones. */
-export const keptAttempts = 10;
+export const retainedAttempts = 10;
 
 /** Open waits retained per ended run: the oldest ones. */
-export const keptWaits = 100;
+export const retainedWaits = 100;
 
 /** Maximum number of events that a lookup of a request returns. */
 export const maxRequestEvents = 1_000;
 
 /** Default number of completed runs retained per workflow and service. */
-export const keptCompletedRuns = 50;
+export const retainedCompletedRuns = 50;
 
 /** Default number of failed runs retained per workflow and service. */
-export const keptFailedRuns = 200;
+export const retainedFailedRuns = 200;
 
 /** Maximum number of runs that a list of the latest runs contains. */
 export const latestRuns = 50;

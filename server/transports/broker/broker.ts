@@ -15,17 +15,17 @@ import type {
 import { BrokerStatistics } from './broker-statistics.js';
 import { ConsumerGroup, type GroupHost } from './consumer-group.js';
 import { DedupeWindow, type RememberedId } from './dedupe-window.js';
-import { TurnBudget } from './dispatcher.js';
 import { type Entry, RecentEntries } from './entry.js';
 import { type Journal, noJournal } from './journal.js';
 import { Lookup } from './lookup.js';
 import { RunWaits } from './runs.js';
+import { TurnBudget } from './turn-budget.js';
 import type { DeadLetterLimits } from './type-queue.js';
 import { RevisionCounter } from './type-stats.js';
 
 const maxDedupeIdsPerType = 1_000_000;
 
-/** Shared state of all connections to one memory transport. */
+/** State that all connections to one memory transport, or to one SQLite file, share. */
 export class Broker implements GroupHost {
   readonly clock: Clock;
   readonly journal: Journal;

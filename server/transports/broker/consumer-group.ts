@@ -4,7 +4,7 @@ import { type AttemptRecord, keepAttempt } from '../event-record.js';
 import type { PeriodHistory } from '../statistics/period-history.js';
 import type { CloseResult, ConsumeOptions } from '../transport.js';
 import type { RememberedId } from './dedupe-window.js';
-import { ConsumerSlots, Dispatcher, type LeasedDelivery, type OutcomeSink, type TurnBudget } from './dispatcher.js';
+import { ConsumerSlots, Dispatcher, type LeasedDelivery, type OutcomeSink } from './dispatcher.js';
 import {
   type Entry,
   failedAttempt,
@@ -14,7 +14,8 @@ import {
   type WaitOwner,
 } from './entry.js';
 import type { Journal } from './journal.js';
-import { type RunWaits, retainedWaits } from './runs.js';
+import { oldestWaits, type RunWaits } from './runs.js';
+import type { TurnBudget } from './turn-budget.js';
 import { type QueueHost, TypeQueue } from './type-queue.js';
 
 /** The part of the broker that a consumer group uses. */
@@ -297,7 +298,7 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
       const open = this.#host.waits.drop(entry);
       if (queue.runs !== undefined && queue.isRun(entry)) {
         this.journal.afterStored(
-          queue.runs.end(envelope.id, outcome, retainedWaits(dropped === noWaits ? open : dropped), now),
+          queue.runs.end(envelope.id, outcome, oldestWaits(dropped === noWaits ? open : dropped), now),
         );
       } else {
         queue.log.add(entry, outcome, now);

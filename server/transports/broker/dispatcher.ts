@@ -1,18 +1,11 @@
 import type { Clock, Timer } from '../clock.js';
-import {
-  type CommitResult,
-  type Delivery,
-  type Envelope,
-  type Outcome,
-  type RunWait,
-  type Subscription,
-  sizeOf,
-} from '../delivery.js';
+import type { CommitResult, Delivery, Envelope, Outcome, RunWait, Subscription } from '../delivery.js';
 import { type EventStarter, loneEvents } from '../lone-events.js';
 import type { ConsumeOptions } from '../transport.js';
 import type { Entry, Lease } from './entry.js';
 import type { CrashGuard, Journal } from './journal.js';
 import { DelayQueue, Deque } from './queues.js';
+import type { TurnBudget } from './turn-budget.js';
 import type { TypeQueue } from './type-queue.js';
 
 // Maximum number of starts per turn of the event loop, so that timers and sockets get their turn.
@@ -488,53 +481,4 @@ async function inTurn<T>(result: T | Promise<T>, nextTurn: Promise<void>): Promi
   const value = await result;
   await nextTurn;
   return value;
-}
-
-// As many as a dispatcher starts per turn of the event loop.
-const callsPerTurn = 256;
-// A payload of this length takes about as long as a call without one.
-const lengthPerCall = 16_384;
-
-/**
- * Makes callers yield to timers and I/O: a loop of awaited calls that never leave the queue of microtasks would
- * otherwise keep the event loop from turning.
- */
-export class TurnBudget {
-  readonly #clock: Clock;
-  #left = callsPerTurn;
-  #nextTurn: Promise<void> | undefined;
-
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
-
-  /** Counts published envelopes. Returns the next turn if the publisher has to wait for it. */
-  spend(envelopes: readonly Envelope[]): Promise<void> | undefined {
-    for (const envelope of envelopes) this.#left -= 1 + sizeOf(envelope) / lengthPerCall;
-    return this.#turn();
-  }
-
-  /** Counts a call with a value of a length. Returns the next turn if the caller has to wait for it. */
-  spendCall(length = 0): Promise<void> | undefined {
-    this.#left -= 1 + length / lengthPerCall;
-    return this.#turn();
-  }
-
-  /** Counts a call. Returns its result, in the next turn if the caller has to wait for it. */
-  afterCall<T>(result: T): T | Promise<T> {
-    return this.spendCall()?.then(() => result) ?? result;
-  }
-
-  #turn(): Promise<void> | undefined {
-    if (this.#left > 0) return undefined;
-    // Every caller waits for the same turn: were each to wait alone, a thousand loops would take a thousand budgets.
-    this.#nextTurn ??= new Promise((resolve) => {
-      this.#clock.soon(() => {
-        this.#left = callsPerTurn;
-        this.#nextTurn = undefined;
-        resolve();
-      });
-    });
-    return this.#nextTurn;
-  }
 }

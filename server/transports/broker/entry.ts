@@ -1,7 +1,7 @@
 import type { ErrorInfo } from '../../errors.js';
 import type { Envelope, Outcome, RunWait } from '../delivery.js';
 import { type AttemptRecord, keepAttempt, type OpenWait } from '../event-record.js';
-import { keptRecent } from '../limits.js';
+import { retainedRecent } from '../limits.js';
 import type { RememberedId } from './dedupe-window.js';
 import type { DelayedItem } from './queues.js';
 
@@ -189,8 +189,8 @@ export interface EndedEvent {
 
 /** The newest ended events of one type in one service. Failed ones are kept apart, so that no others evict them. */
 export class EventLog {
-  readonly #ended = new Ring<EndedEvent>(keptRecent);
-  readonly #failed = new Ring<EndedEvent>(keptRecent);
+  readonly #ended = new Ring<EndedEvent>(retainedRecent);
+  readonly #failed = new Ring<EndedEvent>(retainedRecent);
 
   add(entry: Entry, outcome: End, now: number): void {
     this.restore(toEndedEvent(entry, outcome, now));

@@ -12,7 +12,7 @@ import {
   toRecentEvents,
   toRequestRecords,
 } from '../event-record.js';
-import { keptRecent } from '../limits.js';
+import { retainedRecent } from '../limits.js';
 import type { EventLookup, Overview, OverviewQuery, ScheduleRecord } from '../transport.js';
 import type { BrokerStatistics } from './broker-statistics.js';
 import type { ConsumerGroup } from './consumer-group.js';
@@ -72,7 +72,7 @@ export class Lookup implements EventLookup {
       if (queue === undefined) continue;
       const events = new QueueEvents(group.service, queue, this.#clock, false);
       events.addRecentRuns();
-      for (const entry of queue.reader.newest(keptRecent)) events.addPending(entry);
+      for (const entry of queue.reader.newest(retainedRecent)) events.addPending(entry);
       for (const ended of queue.log.events()) events.addEnded(ended);
       records.push(...events.records());
     }

@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.js';
 import { type Envelope, type Outcome, type RunRetention, type RunWait, toRecorded } from '../delivery.js';
 import type { OpenWait, RunRecord, RunStatus } from '../event-record.js';
-import { keptCompletedRuns, keptFailedRuns, keptRecent, keptWaits, latestRuns } from '../limits.js';
+import { latestRuns, retainedCompletedRuns, retainedFailedRuns, retainedRecent, retainedWaits } from '../limits.js';
 import type { EndedRun, Entry, StoredWait, WaitOwner } from './entry.js';
 import type { Journal } from './journal.js';
 
@@ -14,7 +14,7 @@ interface Run {
 
 /** Runs of one type in one service: all that are pending, and those that ended and are retained. */
 export class RunLog {
-  retention: RunRetention = { completed: keptCompletedRuns, failed: keptFailedRuns };
+  retention: RunRetention = { completed: retainedCompletedRuns, failed: retainedFailedRuns };
   /** Open approvals, in no particular order. */
   readonly approvals: Set<StoredWait> = new Set();
   readonly #runs = new Map<string, Run>();
@@ -138,7 +138,7 @@ export class RunLog {
   /** Records of the newest retained runs, and of the newest failed ones. */
   *recent(service: string): Iterable<RunRecord> {
     yield* this.latest(latestRuns, service);
-    for (const run of [...this.#ended.failed].slice(-keptRecent)) yield toRecord(run, service);
+    for (const run of [...this.#ended.failed].slice(-retainedRecent)) yield toRecord(run, service);
   }
 
   /** Removes input, result and entries of the ended runs of a request. Returns their number. */
@@ -386,11 +386,11 @@ function openWaits(entry: Entry): OpenWait[] {
 }
 
 /** Returns the waits that the record of an ended run retains, of those that were open. */
-export function retainedWaits(waits: readonly StoredWait[]): readonly OpenWait[] {
+export function oldestWaits(waits: readonly StoredWait[]): readonly OpenWait[] {
   if (waits.length === 0) return noWaits;
   return toOpenWaits(waits)
     .sort((a, b) => a.since - b.since || (a.key < b.key ? -1 : 1))
-    .slice(0, keptWaits);
+    .slice(0, retainedWaits);
 }
 
 function toOpenWaits(waits: readonly StoredWait[]): OpenWait[] {

@@ -344,7 +344,7 @@ export function readQueueCounts({ stats, deadLetters, runs, reader }: CountedQue
   ]);
 }
 
-/** Dead letter as the memory transport keeps it. */
+/** Dead letter as the broker retains it. */
 export interface DeadLetter extends LostEvent {
   readonly entry: Entry;
 }

@@ -1,5 +1,5 @@
 import type { Envelope, Outcome } from '../delivery.js';
-import { keptFailures } from '../limits.js';
+import { retainedFailures } from '../limits.js';
 import type { PeriodHistory } from '../statistics/period-history.js';
 import type { FailureRecord } from '../statistics/stats.js';
 
@@ -93,7 +93,7 @@ export class TypeStats {
     this.#history.count('failed', now);
     const place = step === undefined ? { requestId } : { requestId, step };
     this.failures.unshift({ id, at: now, attempt, ...place, name, message });
-    if (this.failures.length > keptFailures) this.failures.pop();
+    if (this.failures.length > retainedFailures) this.failures.pop();
     this.#counted();
   }
 
@@ -122,7 +122,7 @@ export function latestFailures(all: readonly TypeStats[]): readonly FailureRecor
   return all
     .flatMap((stats) => stats.failures)
     .sort((a, b) => b.at - a.at)
-    .slice(0, keptFailures);
+    .slice(0, retainedFailures);
 }
 
 /** Counts the changes that an overview of the transport shows. */

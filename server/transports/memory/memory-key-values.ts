@@ -1,5 +1,5 @@
 import { quote } from '../../errors.js';
-import { TurnBudget } from '../broker/dispatcher.js';
+import { TurnBudget } from '../broker/turn-budget.js';
 import type { Clock } from '../clock.js';
 import { BackpressureError, KeyTypeError } from '../errors.js';
 import type { KeyValueStore } from '../key-values.js';

@@ -1,5 +1,5 @@
 import type { LogBounds, LogEntry, LogPage, LogStorage } from '../bounded-log.js';
-import { TurnBudget } from '../broker/dispatcher.js';
+import { TurnBudget } from '../broker/turn-budget.js';
 import type { Clock } from '../clock.js';
 import { ExpiringMap } from './expiring-map.js';
 

@@ -3,14 +3,14 @@ import { workflowType } from '../delivery.js';
 import { RetiredError } from '../errors.js';
 import { interruptedError } from '../event-record.js';
 import {
-  keptAttempts,
-  keptCompletedRuns,
-  keptFailedRuns,
-  keptFailures,
-  keptRecent,
-  keptWaits,
   maxRequestEvents,
   minuteMs,
+  retainedAttempts,
+  retainedCompletedRuns,
+  retainedFailedRuns,
+  retainedFailures,
+  retainedRecent,
+  retainedWaits,
 } from '../limits.js';
 import { formerConnectionMs } from '../services.js';
 import { durationGrowth, shortestMs } from '../statistics/durations.js';
@@ -18,7 +18,6 @@ import { periodKinds, recentFives, recentMinutes, trendMinutes } from '../statis
 import {
   dataLayout,
   fieldBatch,
-  keptQueueEvents,
   maxBatchLength,
   maxChanges,
   maxDiscarded,
@@ -27,6 +26,7 @@ import {
   maxTypesPerChange,
   maxTypesPerScript,
   orderSpan,
+  retainedQueueEvents,
 } from './connection/script-limits.js';
 import { unsubscribedReply } from './jobs/event-codec.js';
 import { encodeName } from './names.js';
@@ -41,17 +41,17 @@ const shortNames = { acceptedAt: 'a', attempt: 'n', ats: 's', order: 'o' };
 export const luaConstants: Readonly<Record<string, string | number | Readonly<Record<string, string>>>> = {
   // Limits that the transports share.
   formerConnectionMs,
-  keptAttempts,
-  keptCompletedRuns,
-  keptFailedRuns,
-  keptFailures,
-  keptRecent,
-  keptWaits,
+  retainedAttempts,
+  retainedCompletedRuns,
+  retainedFailedRuns,
+  retainedFailures,
+  retainedRecent,
+  retainedWaits,
   maxRequestEvents,
 
   // Limits of scripts.
   fieldBatch,
-  keptQueueEvents,
+  retainedQueueEvents,
   maxBatchLength,
   maxChanges,
   maxDiscarded,

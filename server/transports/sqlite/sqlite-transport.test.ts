@@ -7,7 +7,7 @@ import type { ContractHarness } from '../contract/contract-stage.js';
 import { describePendingEvents, describeTransport } from '../contract/describe-transport.js';
 import { describeDeadLetterAge } from '../contract/records/dead-letter-age.js';
 import { maxDeadLetters } from '../contract/records/dead-letters.js';
-import { keptRecent } from '../limits.js';
+import { retainedRecent } from '../limits.js';
 import { silentLogger, type Transport, type TransportManager } from '../transport.js';
 import { openPatiently } from './open-patiently.fixture.js';
 import type { SqliteTransportOptions } from './sqlite-options.js';
@@ -59,7 +59,7 @@ async function stateOf(transport: Transport, file: string, services: Iterable<st
       recent: (await Promise.all(types.map((type) => manager.lookup.recent(type)))).map(({ newest, failed }) =>
         // Of events that were accepted in one millisecond, any may be among the newest.
         [newest, failed].map((events) =>
-          events.length < keptRecent ? new Map(events.map((event) => [event.id, event])) : undefined,
+          events.length < retainedRecent ? new Map(events.map((event) => [event.id, event])) : undefined,
         ),
       ),
       deadLetters: await Promise.all(types.map((type) => manager.deadLetters.list(type, 1_000))),

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Envelope, FailedOutcome, Outcome, Subscription } from '../../delivery.js';
 import type { EventRecord } from '../../event-record.js';
-import { keptRecent, keptWaits } from '../../limits.js';
+import { retainedRecent, retainedWaits } from '../../limits.js';
 import type { DeadLetterStore, TransportManager } from '../../transport.js';
 import type { Consumption, ContractStage } from '../contract-stage.js';
 import { envelope } from '../envelope.js';
@@ -184,17 +184,17 @@ export function describeLookups({ consume, counts, next, now, until }: ContractS
       const shop = await consume([runs]);
       await shop.transport.publish([envelope('run')]);
       const delivery = await next(shop);
-      const keys = Array.from({ length: keptWaits + 20 }, (_, n) => `sleep:${String(n).padStart(3, '0')}`);
+      const keys = Array.from({ length: retainedWaits + 20 }, (_, n) => `sleep:${String(n).padStart(3, '0')}`);
       await delivery.wait(keys.map((key) => ({ key, delayMs: 600_000 })));
       await delivery.commit(completed());
       const found = await findOne(shop.transport, delivery.envelope.id);
-      expect(found?.run?.waits.map(({ key }) => key)).toEqual(keys.slice(0, keptWaits));
+      expect(found?.run?.waits.map(({ key }) => key)).toEqual(keys.slice(0, retainedWaits));
     });
 
     it('keep failed events apart from the newest ones, and forget the others', async () => {
       const shop = await consume(['a'], { concurrency: 1 });
       const { transport } = shop;
-      const sent = Array.from({ length: keptRecent + 16 }, (_, n) =>
+      const sent = Array.from({ length: retainedRecent + 16 }, (_, n) =>
         envelope('a', n % 2 === 0 ? {} : { requestId: `r-${n}` }),
       );
       await transport.publish(sent.slice(0, 1));
@@ -203,9 +203,9 @@ export function describeLookups({ consume, counts, next, now, until }: ContractS
       await end(shop, completed(), sent.length - 1);
       const { newest, failed: failures } = await transport.lookup.recent('a');
       expect(failures).toMatchObject([{ id: sent[0]?.id, status: 'failed', error: { message: 'no' } }]);
-      expect(newest).toHaveLength(keptRecent);
-      expect(new Set(newest.map(({ id }) => id)).size).toBe(keptRecent);
-      expect(newest.filter(({ status }) => status === 'completed').length).toBeGreaterThanOrEqual(keptRecent - 1);
+      expect(newest).toHaveLength(retainedRecent);
+      expect(new Set(newest.map(({ id }) => id)).size).toBe(retainedRecent);
+      expect(newest.filter(({ status }) => status === 'completed').length).toBeGreaterThanOrEqual(retainedRecent - 1);
       expect(newest.every(({ body }) => body === undefined)).toBe(true);
       expect(await transport.lookup.find(sent[0]?.id ?? '')).toHaveLength(1);
       expect(await transport.lookup.find(sent.at(-1)?.id ?? '')).toHaveLength(1);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Subscription } from '../../delivery.js';
-import { keptWaits } from '../../limits.js';
+import { retainedWaits } from '../../limits.js';
 import type { ContractStage } from '../contract-stage.js';
 import { envelope } from '../envelope.js';
 import { completed, failed, suspended } from '../outcome.js';
@@ -83,7 +83,7 @@ export function describeSuspendedRecords({ advance, consume, next, counts }: Con
       expect(await shop.transport.runs.end('run', sent.id, failed('cancelled'), new Error('cancelled'))).toBe('ok');
       const ended = await reader.transport.runs.get('run', sent.id);
       expect(ended).toMatchObject({ ...known, status: 'failed', error: { message: 'cancelled' } });
-      expect(ended?.waits).toHaveLength(Math.min(waits, keptWaits));
+      expect(ended?.waits).toHaveLength(Math.min(waits, retainedWaits));
       expect(ended?.waits.some(({ key }) => key === keys[0])).toBe(false);
       expect(ended?.checkpoints.size).toBe(outputs.length + 1);
       expect((await next(shop)).envelope.id).toBe(other.id);

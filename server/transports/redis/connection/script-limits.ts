@@ -7,7 +7,7 @@ export const maxChanges = 32;
 /** Number of service types up to which a script that counts adds an element to the list of changes. */
 export const maxTypesPerChange = 8;
 /** Number of entries that a queue's event stream retains; BullMQ requires the stream. */
-export const keptQueueEvents = 100;
+export const retainedQueueEvents = 100;
 /** Maximum number of calls or outcomes per script: Redis runs nothing else while a script runs. */
 export const maxBatch = 250;
 /** Maximum length of the arguments of one script, and of a reply that holds results, unless one call alone exceeds it. */

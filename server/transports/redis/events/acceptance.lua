@@ -83,7 +83,7 @@ do
     return knownRoutes[type]
   end
 
-  -- As "triggeredId" of derive-id.ts.
+  -- As `triggeredId` of delivery.ts.
   local function triggeredId(serviceType, causeId)
     local place = 'trigger:' .. decodeName(typeOf(serviceType))
     local hex = redis.sha1hex(decodeName(serviceOf(serviceType)) .. '/' .. causeId .. '/' .. place)

@@ -61,7 +61,7 @@ local function addFailure(id, serviceType, outcome)
   failure.requestId = outcome.requestId
   if outcome.step ~= '' then failure.step = outcome.step end
   call('LPUSH', failures, cjson.encode(failure))
-  call('LTRIM', failures, 0, constants.keptFailures - 1)
+  call('LTRIM', failures, 0, constants.retainedFailures - 1)
 end
 
 local function endJob(queue, id, serviceType, retainsRuns, outcome)

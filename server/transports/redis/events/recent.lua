@@ -24,21 +24,21 @@ local function runningOf(queue, serviceType)
   local ids = {}
   for _, list in ipairs({ 'active', 'wait' }) do
     for _, id in ipairs(call('LRANGE', queue .. list, 0, -1)) do
-      if #ids < constants.keptRecent and call('HGET', queue .. id, 'serviceType') == serviceType then ids[#ids + 1] = id end
+      if #ids < constants.retainedRecent and call('HGET', queue .. id, 'serviceType') == serviceType then ids[#ids + 1] = id end
     end
   end
   return ids
 end
 
 for _, serviceType in ipairs(serviceTypesOf(take())) do
-  add(serviceType, call('ZREVRANGE', key('runs', serviceType), 0, constants.keptRecent - 1))
-  add(serviceType, call('LRANGE', key('ended', serviceType, 'failed'), 0, constants.keptRecent - 1))
+  add(serviceType, call('ZREVRANGE', key('runs', serviceType), 0, constants.retainedRecent - 1))
+  add(serviceType, call('LRANGE', key('ended', serviceType, 'failed'), 0, constants.retainedRecent - 1))
   for _, name in ipairs({ serviceType, serviceOf(serviceType) }) do add(serviceType, runningOf(queueKey(name), serviceType)) end
-  add(serviceType, call('ZREVRANGE', key('gate', serviceType), 0, constants.keptRecent - 1))
-  add(serviceType, call('ZRANGE', key('delayed', serviceType), 0, constants.keptRecent - 1))
-  add(serviceType, firstInKeyQueues(serviceType, constants.keptRecent))
+  add(serviceType, call('ZREVRANGE', key('gate', serviceType), 0, constants.retainedRecent - 1))
+  add(serviceType, call('ZRANGE', key('delayed', serviceType), 0, constants.retainedRecent - 1))
+  add(serviceType, firstInKeyQueues(serviceType, constants.retainedRecent))
   for _, status in ipairs({ 'completed', 'failed' }) do
-    local ids = call('LRANGE', key('recent', serviceType, status), 0, constants.keptRecent - 1)
+    local ids = call('LRANGE', key('recent', serviceType, status), 0, constants.retainedRecent - 1)
     for index, element in ipairs(ids) do ids[index] = string.match(element, '^%S+') end
     add(serviceType, ids)
   end

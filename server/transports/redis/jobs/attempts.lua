@@ -11,7 +11,7 @@ local function addAttempt(job, line)
   local lines = {}
   for each in string.gmatch(call('HGET', job, 'attempts') or '', '[^\n]+') do lines[#lines + 1] = each end
   lines[#lines + 1] = line
-  if #lines >= constants.keptAttempts then table.remove(lines, 2) end
+  if #lines >= constants.retainedAttempts then table.remove(lines, 2) end
   call('HSET', job, 'attempts', table.concat(lines, '\n'))
 end
 

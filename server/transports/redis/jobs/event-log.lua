@@ -149,7 +149,7 @@ do
   end
 
   local function writeEnded(serviceType, status, outcomes)
-    local first = math.max(1, #outcomes - constants.keptRecent + 1)
+    local first = math.max(1, #outcomes - constants.retainedRecent + 1)
     for index = 1, first - 1 do unindexEnded(serviceType, outcomes[index].id, outcomes[index].requestId, status) end
     local records, elements = {}, {}
     for index = first, #outcomes do
@@ -159,7 +159,7 @@ do
       elements[#elements + 1] = elementOf(outcome.id, outcome.requestId)
     end
     call('HSET', key('records', serviceType), unpack(records))
-    local excess = call('LPUSH', key('recent', serviceType, status), unpack(elements)) - constants.keptRecent
+    local excess = call('LPUSH', key('recent', serviceType, status), unpack(elements)) - constants.retainedRecent
     if excess >= constants.evictedAtOnce then evictEnded(serviceType, status, excess) end
   end
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { envelope } from '../../contract/envelope.js';
 import { completed, failed } from '../../contract/outcome.js';
-import { keptRecent } from '../../limits.js';
+import { retainedRecent } from '../../limits.js';
 import { silentLogger } from '../../transport.js';
 import { redisTransport } from '../redis-transport.js';
 import { startTestRedis } from '../test-redis.fixture.js';
@@ -31,12 +31,12 @@ it('retains a bounded number of records and members of the index, dead letters t
   await vi.waitFor(async () => {
     // Reads and failures remove what has expired.
     await shop.deadLetters.list('a', 1);
-    expect(await admin.zcard(key('requests'))).toBeLessThanOrEqual(2 * (keptRecent + 10));
+    expect(await admin.zcard(key('requests'))).toBeLessThanOrEqual(2 * (retainedRecent + 10));
     expect(await admin.zcard(key('index-ends:shop/a'))).toBe(0);
   }, 20_000);
-  expect(await admin.hlen(key('records:shop/a'))).toBeLessThanOrEqual(2 * (keptRecent + 10));
+  expect(await admin.hlen(key('records:shop/a'))).toBeLessThanOrEqual(2 * (retainedRecent + 10));
   for (const status of ['completed', 'failed'])
-    expect(await admin.llen(key(`recent:shop/a:${status}`))).toBeLessThanOrEqual(keptRecent + 10);
+    expect(await admin.llen(key(`recent:shop/a:${status}`))).toBeLessThanOrEqual(retainedRecent + 10);
 });
 
 it('has no member for a dead letter that is evicted while those who wait can still read the end of its run', async () => {

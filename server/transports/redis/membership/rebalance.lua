@@ -123,7 +123,7 @@ local function assign(serviceType, queue)
   local service = serviceOf(serviceType)
   call('HSET', key('dispatch', serviceType), 'queue', queue)
   call('SADD', key('queues'), queue)
-  call('HSET', queueKey(queue) .. 'meta', 'opts.maxLenEvents', constants.keptQueueEvents)
+  call('HSET', queueKey(queue) .. 'meta', 'opts.maxLenEvents', constants.retainedQueueEvents)
   if queue == former then return end
   endTurn(serviceType)
   call('ZREM', key('due', former), serviceType)

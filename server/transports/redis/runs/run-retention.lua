@@ -54,8 +54,8 @@ end
 
 local function retainRun(serviceType, id, status)
   local limits = call('HMGET', key('dispatch', serviceType), 'keepCompleted', 'keepFailed', 'keepMs')
-  local limit = tonumber(limits[1]) or constants.keptCompletedRuns
-  if status == 'failed' then limit = tonumber(limits[2]) or constants.keptFailedRuns end
+  local limit = tonumber(limits[1]) or constants.retainedCompletedRuns
+  if status == 'failed' then limit = tonumber(limits[2]) or constants.retainedFailedRuns end
   if limits[3] then limitAge(serviceType, id, tonumber(limits[3])) end
   endIndexing(serviceType)
   local ended = key('ended', serviceType, status)

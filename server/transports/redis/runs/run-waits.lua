@@ -169,7 +169,7 @@ local function oldestWaits(waits)
     return a.wait.since < b.wait.since or a.wait.since == b.wait.since and a.name < b.name
   end)
   local oldest = {}
-  for index = 1, math.min(#waits, constants.keptWaits) do
+  for index = 1, math.min(#waits, constants.retainedWaits) do
     local name, wait = waits[index].name, waits[index].wait
     oldest[index * 2 - 1] = name
     oldest[index * 2] = cjson.encode({

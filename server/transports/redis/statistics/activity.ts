@@ -1,4 +1,4 @@
-import { keptFailures } from '../../limits.js';
+import { retainedFailures } from '../../limits.js';
 import { DurationTotals } from '../../statistics/durations.js';
 import { periodKinds, periodOf, type RangePeriods, rangePeriods, rangeTimes } from '../../statistics/periods.js';
 import type {
@@ -105,7 +105,7 @@ function readFailures(reply: unknown): FailureRecord[] {
   return readArray(reply)
     .flatMap((list) => readArray(list).map(readFailure))
     .sort((a, b) => b.at - a.at)
-    .slice(0, keptFailures);
+    .slice(0, retainedFailures);
 }
 
 /** Returns a failure as a script stored it. */

@@ -161,12 +161,6 @@ export async function openObserved(
 }
 
 /**
- * Checks of files before they are used.
- *
- * @module
- */
-
-/**
  * Throws if the file is shorter than its header says. The log may contain the rest after a crash.
  *
  * @param descriptor descriptor of the file
