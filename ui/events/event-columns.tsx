@@ -40,6 +40,8 @@ interface Heading {
   readonly title: string;
   /** Track of the grid. */
   readonly width: string;
+  /** Track at the last step, where the names of types need the room. */
+  readonly leastWidth?: string;
   /** Width of the table in rem below which the column is hidden. */
   readonly hideBelow?: (typeof HIDE_STEPS)[number];
   /** Shown in rows without column headers: alone, or with its period above the table. Absent: hidden there. */
@@ -114,6 +116,7 @@ const DEFINITIONS: Readonly<Record<SortKey, Defined>> = {
     label: 'Status',
     title: 'Failing, needs attention, active, idle or never seen',
     width: '6.5rem',
+    leastWidth: '6rem',
     narrow: 'value',
     align: 'start',
     value: (row) => [row.status, failingRatio(row)],
@@ -136,6 +139,7 @@ const DEFINITIONS: Readonly<Record<SortKey, Defined>> = {
     period: '20 min',
     title: 'Events received per minute, with the failed part at the foot. The last bar is the current minute so far',
     width: 'minmax(6rem, 8.5rem)',
+    leastWidth: '6rem',
     narrow: 'period',
     align: 'start',
     value: ({ minutes }) => trendOf(minutes),
@@ -239,7 +243,7 @@ export const TRACKS: Readonly<Record<string, string>> = Object.fromEntries(
   [Number.POSITIVE_INFINITY, ...HIDE_STEPS].map((below) => [
     below === Number.POSITIVE_INFINITY ? '--tracks' : `--tracks-${below}`,
     COLUMNS.filter(({ hideBelow = 0 }) => hideBelow < below)
-      .map(({ width }) => width)
+      .map(({ width, leastWidth = width }) => (below === Math.min(...HIDE_STEPS) ? leastWidth : width))
       .join(' '),
   ]),
 );

@@ -16,10 +16,14 @@ test('in memory a call in the process replays', () => {
 });
 
 test('an approval is a command on Redis and SQLite, and in memory a call in the process', () => {
-  const approval = { runId: '4be0643f', step: 'turn 1 / refund', type: 'decided', approvalId: 'a' };
+  const approval = { runId: '4be0643f', step: 'turn 1 / refund', type: 'decided' };
   expect(approveCode(approval, 'redis')).toBe("npx hubline approve 4be0643f --step 'turn 1 / refund'");
   expect(approveCode(approval, 'sqlite')).toBe("npx hubline approve 4be0643f --step 'turn 1 / refund' --file PATH");
-  expect(approveCode(approval, 'memory')).toBe("await hub.emit('decided', { approvalId: 'a', approved: true });");
+  expect(approveCode(approval, 'memory').split('\n')).toEqual([
+    'const { waits } = await hub.waits();',
+    "const wait = waits.find(({ id, step }) => id === '4be0643f' && step.name === 'turn 1 / refund');",
+    "await hub.emit('decided', { approvalId: wait?.step.waitsFor?.event?.key, approved: true });",
+  ]);
 });
 
 test('an event is emitted by a call in the process', () => {

@@ -23,15 +23,18 @@ export interface WaitingApproval {
   readonly step: string;
   /** Event that brings the decision. */
   readonly type: string;
-  /** Id of the request for the approval. */
-  readonly approvalId: string;
 }
 
 /** Returns the code that approves the call of a tool: a command if other processes reach the run. */
-export function approveCode({ runId, step, type, approvalId }: WaitingApproval, transport: string | undefined): string {
+export function approveCode({ runId, step, type }: WaitingApproval, transport: string | undefined): string {
   return (
     command(`approve ${shellQuote(runId)} --step ${shellQuote(step)}`, transport) ??
-    `await hub.emit(${jsQuote(type)}, { approvalId: ${jsQuote(approvalId)}, approved: true });`
+    // The page does not know the id of the approval: no awaited key leaves the process.
+    [
+      'const { waits } = await hub.waits();',
+      `const wait = waits.find(({ id, step }) => id === ${jsQuote(runId)} && step.name === ${jsQuote(step)});`,
+      `await hub.emit(${jsQuote(type)}, { approvalId: wait?.step.waitsFor?.event?.key, approved: true });`,
+    ].join('\n')
   );
 }
 

@@ -111,10 +111,7 @@ interface RowProps {
 function ApprovalRow({ wait, now, query, transport }: RowProps & { transport: string | undefined }): JSX.Element {
   const { step } = wait;
   const { event, dueAt } = step.waitsFor ?? {};
-  const code =
-    event?.key === undefined
-      ? undefined
-      : approveCode({ runId: wait.id, step: step.name, type: event.type, approvalId: event.key }, transport);
+  const code = event && approveCode({ runId: wait.id, step: step.name, type: event.type }, transport);
   return (
     <tr>
       <th scope="row">
