@@ -15,7 +15,7 @@ import {
   type WorkflowRef,
 } from './events/emit.js';
 import { defaultDedupeWindowMs, type KeySource, keyOf, type RegisteredEvent } from './events/event.js';
-import type { EventPublisher } from './events/handler-call.js';
+import type { EventPublisher } from './events/handler-context.js';
 import { Snapshot, takeSnapshot } from './events/payload.js';
 import { type PayloadSchema, toStoredBody } from './events/payload-schema.js';
 import type { HubSettings } from './hub-options.js';

@@ -2,7 +2,7 @@ import { type ErrorInfo, HubError } from '../../errors.js';
 import type { Delivery, Envelope, Outcome } from '../../transports/delivery.js';
 import { DepthLimitError } from '../errors.js';
 import { createFollowUps, type FollowUpNames, type TerminalOutcome } from './follow-ups.js';
-import type { HandlerHost } from './handler-call.js';
+import type { HandlerHost } from './handler-context.js';
 import { nextDelayMs, type ResolvedRetry } from './retry-policy.js';
 
 /** Maximum depth of a causal chain of events. */

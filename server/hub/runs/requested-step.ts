@@ -2,7 +2,7 @@ import type { Delivery, RunWait, WaitResolution } from '../../transports/deliver
 import type { StepFailedError } from '../errors.js';
 import type { TurnScope } from '../events/durable-place.js';
 import type { EventRef, WorkflowRef } from '../events/emit.js';
-import type { HandlerHost } from '../events/handler-call.js';
+import type { HandlerHost } from '../events/handler-context.js';
 import type { TurnFacts } from '../events/reported-agents.js';
 import type { TurnKind } from './run-entry.js';
 import type { Replay, StepRequest } from './run-replay.js';

@@ -1,6 +1,7 @@
 import type { Delivery, Envelope } from '../../transports/delivery.js';
 import { StepResult } from '../events/durable-place.js';
-import { AttemptEmitter, type CallCallbacks, HandlerCall } from '../events/handler-call.js';
+import { type CallCallbacks, HandlerCall } from '../events/handler-call.js';
+import { AttemptEmitter } from '../events/handler-context.js';
 import { checkSize, encodePayload, encodeResult } from '../events/payload.js';
 import { nextDelayMs } from '../events/retry-policy.js';
 import { startStep } from '../observability.js';

@@ -7,7 +7,7 @@ import type { HandlerFunction } from '../events/context.js';
 import { attachPlace, type DurablePlace } from '../events/durable-place.js';
 import type { EmitOptions, EventRef, WorkflowRef } from '../events/emit.js';
 import { createFollowUps } from '../events/follow-ups.js';
-import { type HandlerHost, LazyContext } from '../events/handler-call.js';
+import { type HandlerHost, LazyContext } from '../events/handler-context.js';
 import { maxDepth } from '../events/outcome-recorder.js';
 import type { Recorded } from '../events/payload.js';
 import { attachReporter } from '../events/reported-agents.js';

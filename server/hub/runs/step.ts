@@ -3,7 +3,12 @@ import type { Logger } from '../../transports/transport.js';
 import type { HandlerCtx, HandlerFunction } from '../events/context.js';
 import type { DurablePlace } from '../events/durable-place.js';
 import type { EmitOptions, EventRef, WorkflowRef } from '../events/emit.js';
-import { type AttemptEmitter, type ContextFields, HandlerContext, type HandlerHost } from '../events/handler-call.js';
+import {
+  type AttemptEmitter,
+  type ContextFields,
+  HandlerContext,
+  type HandlerHost,
+} from '../events/handler-context.js';
 import type { Recorded } from '../events/payload.js';
 import { type ResolvedRetry, type RetryConfig, resolveRetry } from '../events/retry-policy.js';
 
