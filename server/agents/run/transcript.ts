@@ -110,7 +110,7 @@ export class Transcript {
 
   /** Adds a message, well-formed: everything that the model receives and the memory stores passes here. */
   #push(message: Message): Message {
-    const sent = wellFormed(message);
+    const sent = isWellFormedMessage(message) ? message : wellFormed(message);
     this.messages.push(sent);
     return sent;
   }
@@ -201,7 +201,7 @@ export class Transcript {
    */
   distinct(requested: readonly ToolCall[]): ToolCall[] {
     if (requested.length === 0) return [];
-    const calls = wellFormed(requested);
+    const calls = requested.every(isWellFormedCall) ? requested : wellFormed(requested);
     this.#callIds ??= new Set(this.messages.flatMap(({ toolCalls = [] }) => toolCalls.map(({ id }) => id)));
     const [only] = calls;
     if (calls.length === 1 && only !== undefined && only.id !== '' && !this.#callIds.has(only.id)) {
@@ -286,4 +286,18 @@ export class RunConversation {
       ctx.logger.warn({ err }, `agent ${quote(agentName)} could not release its conversation at once`);
     }
   }
+}
+
+/** Returns `true` for a message of plain texts that are well-formed. Reads its fields by name: a turn takes microseconds. */
+function isWellFormedMessage({ content, toolCallId, toolCalls, providerMetadata }: Message): boolean {
+  return (
+    providerMetadata === undefined &&
+    content.isWellFormed() &&
+    (toolCallId === undefined || toolCallId.isWellFormed()) &&
+    (toolCalls === undefined || toolCalls.every(isWellFormedCall))
+  );
+}
+
+function isWellFormedCall({ id, name, arguments: args }: ToolCall): boolean {
+  return id.isWellFormed() && name.isWellFormed() && args.isWellFormed();
 }
