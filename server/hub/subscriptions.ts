@@ -51,12 +51,13 @@ export function createSubscriptions({ events, workflows }: Definitions, host: Ru
     });
   }
   for (const workflow of workflows) {
-    const { name, steps, trigger, retain, key, concurrencyPerKey } = workflow;
+    const { name, version, steps, trigger, retain, key, concurrencyPerKey } = workflow;
     const type = workflowType(name);
     handlers.set(type, (delivery) => runWorkflow(workflow, delivery, host));
     watchedTypes.push({ type, listed: steps });
     subscriptions.push({
       type,
+      version,
       retainsRuns: true,
       retain,
       ...(trigger !== undefined && { trigger }),

@@ -124,8 +124,16 @@ export type Outcome =
    * entries that the delivery knows: if the run has more by now, it becomes ready at once.
    */
   | { readonly status: 'suspended'; readonly durationMs: number; readonly seen: number }
-  /** The run becomes ready after `delayMs`, for another process if there is one. No attempt is spent. */
-  | { readonly status: 'released'; readonly durationMs: number; readonly delayMs: number };
+  /**
+   * The run becomes ready after `delayMs`, for another process if there is one. No attempt is spent. With `version` it
+   * needs {@link Subscription.version} of that height: no lower connection receives it from now on.
+   */
+  | {
+      readonly status: 'released';
+      readonly durationMs: number;
+      readonly delayMs: number;
+      readonly version?: number;
+    };
 
 /** Outcome of an event that failed. */
 export type FailedOutcome = Extract<Outcome, { readonly status: 'failed' }>;
@@ -216,6 +224,8 @@ export interface Subscription {
    * its payload and counts as deduplicated.
    */
   readonly debounce?: { readonly ms: number; readonly maxMs?: number };
+  /** Version of the workflow: runs that were released for a higher one go to other connections. @default 1 */
+  readonly version?: number;
   /** Retain a {@link RunRecord} of each pending event, and of ended ones as `retain` says. */
   readonly retainsRuns?: boolean;
   /** Ended runs to keep. @default 50 completed and 200 failed, of any age */

@@ -147,6 +147,8 @@ export interface RunRecord {
   readonly attempt: number;
   readonly status: RunStatus;
   readonly checkpoints: ReadonlyMap<string, string>;
+  /** Version of the workflow that the run needs, while no connection with it has taken the run. */
+  readonly neededVersion?: number | undefined;
   /** Open waits; of an ended run the oldest of those that were open at its end, at most 100. */
   readonly waits: readonly OpenWait[];
   /** Attempts at the run that were interrupted: the first one and the latest ones, at most 10. */

@@ -105,6 +105,7 @@ const run = object<RunIntrospection>({
   status: oneOf<RunIntrospection['status']>(['waiting', 'active', 'suspended', 'completed', 'failed']),
   attempt: number,
   acceptedAt: number,
+  neededVersion: optional(number),
   endedAt: optional(number),
   error: optional(namedError),
   steps: array(step),
@@ -175,6 +176,7 @@ const problem = object<Problem>({
   lastAt: optional(number),
   lastError: optional(namedError),
   count: optional(number),
+  version: optional(number),
 });
 
 export const introspection: Decoder<Introspection> = object<Introspection>({

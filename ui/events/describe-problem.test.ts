@@ -28,6 +28,8 @@ test.each<[Omit<Problem, 'severity' | 'eventType'>, string, string, readonly str
   [{ kind: 'no-process', service: 'mail', pending: 3 }, 'no process of mail, 3 pending', '3 pending', []],
   [{ kind: 'dead-letters', count: 1 }, '1 open dead letter', '1 open dead letter', []],
   [{ kind: 'approval-waiting', count: 2 }, '2 approvals wait', '2 approvals wait', []],
+  [{ kind: 'awaiting-version', count: 1, version: 3 }, '1 run waits for version 3', '1 run waits for version 3', []],
+  [{ kind: 'awaiting-version', count: 2 }, '2 runs wait for a higher version', '2 runs wait for a higher version', []],
   [
     { kind: 'failing', failed: 1, ended: 1, lastError: { name: 'TypeError', message: '' } },
     '1 of 1 failed in 5 min (100%)',

@@ -54,7 +54,7 @@ export function describeProblem(problem: Problem, now: number): ProblemText {
 }
 
 function factOf(problem: Problem, now: number): string {
-  const { kind, failed = 0, ended = 0, pending = 0, count = 0, service, since } = problem;
+  const { kind, failed = 0, ended = 0, pending = 0, count = 0, service, since, version } = problem;
   switch (kind) {
     case 'failing':
       return `${formatCount(failed)} of ${formatCount(ended)} failed in 5 min (${formatPercent(shareOf(problem))})`;
@@ -70,6 +70,8 @@ function factOf(problem: Problem, now: number): string {
       return 'the schedule is overdue';
     case 'approval-waiting':
       return `${formatCount(count)} ${count === 1 ? 'approval waits' : 'approvals wait'}`;
+    case 'awaiting-version':
+      return `${formatCount(count)} ${count === 1 ? 'run waits' : 'runs wait'} for ${version === undefined ? 'a higher version' : `version ${version}`}`;
     // A newer server may report other kinds.
     default:
       return String(kind).replaceAll('-', ' ');

@@ -1,4 +1,4 @@
-import type { Problem } from '../../hub/introspection/health.js';
+import type { Problem, ProblemKind } from '../../hub/introspection/health.js';
 import type { HubIntrospection } from '../../hub/introspection/introspection.js';
 import { type CommandContext, nothingRegistered } from '../command-context.js';
 import { ExitError, exitCodes, formatAge, formatCount } from '../terminal.js';
@@ -37,14 +37,20 @@ function describeCount({ events, workflows, agents }: HubIntrospection): string 
   return parts.join(', ');
 }
 
+const countedBy: { readonly [K in ProblemKind]?: string } = {
+  'approval-waiting': 'approval',
+  'awaiting-version': 'run',
+};
+
 function describeProblem(problem: Problem, now: number): string {
-  const { kind, eventType, workflow, schedule, service, failed, ended, pending, count, since, lastAt, lastError } =
-    problem;
+  const { kind, eventType, workflow, schedule, service, failed, ended, pending, count } = problem;
+  const { version, since, lastAt, lastError } = problem;
   const details = [
     kind === 'no-process' && service !== undefined ? `no process of ${service} handles it` : undefined,
     failed !== undefined && ended !== undefined ? `${failed} of ${ended} failed in 5 min` : undefined,
     pending === undefined ? undefined : `${pending} pending`,
-    count === undefined ? undefined : formatCount(count, kind === 'approval-waiting' ? 'approval' : 'dead letter'),
+    count === undefined ? undefined : formatCount(count, countedBy[kind] ?? 'dead letter'),
+    version === undefined ? undefined : `needs version ${version}`,
     lastError === undefined ? undefined : `${lastError.name}: ${lastError.message}`,
     since === undefined ? undefined : `since ${formatAge(since, now)}`,
     lastAt === undefined ? undefined : `last ${formatAge(lastAt, now)}`,

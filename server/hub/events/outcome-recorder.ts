@@ -59,8 +59,9 @@ export class OutcomeRecorder {
   }
 
   /** Returns a run to the transport without spending an attempt. */
-  release(delayMs: number): void {
-    this.#commit({ status: 'released', durationMs: this.#durationMs(), delayMs });
+  release(delayMs: number, version: number | undefined): void {
+    const needs = version === undefined ? {} : { version };
+    this.#commit({ status: 'released', durationMs: this.#durationMs(), delayMs, ...needs });
   }
 
   /** Schedules a retry if the policy allows one, otherwise records terminal failure. */

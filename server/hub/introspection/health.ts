@@ -10,7 +10,8 @@ export type ProblemKind =
   | 'no-process'
   | 'dead-letters'
   | 'overdue-schedule'
-  | 'approval-waiting';
+  | 'approval-waiting'
+  | 'awaiting-version';
 
 /** Condition that needs attention. */
 export interface Problem {
@@ -30,8 +31,10 @@ export interface Problem {
   /** Epoch milliseconds of its last occurrence. */
   readonly lastAt?: number;
   readonly lastError?: { readonly name: string; readonly message: string };
-  /** Number of dead letters or of waiting approvals. */
+  /** Number of dead letters, of waiting approvals, or of runs that wait for a version. */
   readonly count?: number;
+  /** Highest version of the workflow that one of its latest runs waits for. */
+  readonly version?: number;
 }
 
 /** Health of a hub. Result of `hub.health()`. */
@@ -56,6 +59,7 @@ const kinds: readonly ProblemKind[] = [
   'dead-letters',
   'overdue-schedule',
   'approval-waiting',
+  'awaiting-version',
 ];
 
 /** Part of an introspection from which the health derives. */
@@ -71,6 +75,7 @@ export type HealthSource = Pick<HubIntrospection, 'hub' | 'events' | 'workflows'
  * - `dead-letters`: dead letters are open
  * - `overdue-schedule`: no running process has the schedule
  * - `approval-waiting`: calls of tools wait for an approval
+ * - `awaiting-version`: runs wait for a process with a higher version of their workflow
  */
 export function computeHealth(source: HealthSource): Health {
   const { now, startedAt } = source.hub;
@@ -79,6 +84,7 @@ export function computeHealth(source: HealthSource): Health {
     ...source.workflows.flatMap((workflow) => countProblems(workflow, { workflow: workflow.name }, source.hub)),
     ...source.events.flatMap((event) => approvalProblem({ eventType: event.type }, event.metrics)),
     ...source.workflows.flatMap((one) => approvalProblem({ workflow: one.name }, one.metrics)),
+    ...source.workflows.flatMap(versionProblem),
     ...source.schedules
       .filter(({ processes, lastDueAt }) => processes === 0 && (startedAt !== null || lastDueAt !== undefined))
       .map(
@@ -104,6 +110,13 @@ function approvalProblem(
   { approvals: count = 0 }: Pick<Counts, 'approvals'>,
 ): Problem[] {
   return count === 0 ? [] : [{ kind: 'approval-waiting', severity: 'warning', ...subject, count }];
+}
+
+function versionProblem({ name, metrics, runs }: HubIntrospection['workflows'][number]): Problem[] {
+  const { awaitingVersion: count = 0 } = metrics;
+  if (count === 0) return [];
+  const version = Math.max(...runs.map(({ neededVersion = 0 }) => neededVersion), 0);
+  return [{ kind: 'awaiting-version', severity: 'warning', workflow: name, count, ...(version > 0 && { version }) }];
 }
 
 type Counted = Pick<

@@ -67,6 +67,8 @@ export interface RunIntrospection {
   readonly attempt: number;
   /** Epoch milliseconds. */
   readonly acceptedAt: number;
+  /** Version of the workflow that a waiting run needs, because a process with that version advanced it. */
+  readonly neededVersion?: number;
   /** Epoch milliseconds; absent while the run is pending. */
   readonly endedAt?: number;
   readonly error?: { readonly name: string; readonly message: string };
@@ -94,7 +96,7 @@ export function introspectRun(
   redactor: Redactor,
   query: RunQuery = {},
 ): RunIntrospection {
-  const { id, service, envelope, status, acceptedAt, endedAt } = record;
+  const { id, service, envelope, status, acceptedAt, endedAt, neededVersion } = record;
   const error = record.error && redactor.recorded(record.error);
   const steps = new Map<string, StepIntrospection>();
   const add = (step: StepIntrospection): void => {
@@ -134,6 +136,7 @@ export function introspectRun(
     status,
     attempt: attempted?.attempt ?? 1,
     acceptedAt,
+    ...(neededVersion !== undefined && { neededVersion }),
     ...(endedAt !== undefined && { endedAt }),
     ...(error !== undefined && { error: { name: error.name, message: error.message } }),
     steps: all.map((step) => (step.error === undefined ? step : { ...step, error: redactor.recorded(step.error) })),

@@ -95,8 +95,9 @@ export class RunOutcome {
     this.#recorder.suspend(this.#run.replay.entries.size);
   }
 
-  release(delayMs: number = releaseDelayMs): void {
-    this.#recorder.release(delayMs);
+  /** @param version version that the run needs */
+  release(delayMs: number = releaseDelayMs, version?: number): void {
+    this.#recorder.release(delayMs, version);
   }
 
   log(level: 'debug' | 'warn' | 'error', fields: object, message: string): void {

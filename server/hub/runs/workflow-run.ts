@@ -75,7 +75,7 @@ class WorkflowRun implements AttemptRun, SteppedRun, WriterCallbacks {
         { version, lastVersion },
         'run released: a higher version of the workflow advanced it',
       );
-      this.#outcome.release();
+      this.#outcome.release(0, lastVersion);
       return;
     }
     listen(

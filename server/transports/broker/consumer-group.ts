@@ -133,6 +133,7 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
       keyHolder: undefined,
       waits: undefined,
       isSuspended: false,
+      neededVersion: undefined,
       record: undefined,
     };
     this.#host.recent.add(entry);
@@ -274,7 +275,8 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
       return;
     }
     if (outcome.status === 'released') {
-      this.queues.pushDelayed(queue, entry, outcome.delayMs);
+      if (outcome.version === undefined) this.queues.pushDelayed(queue, entry, outcome.delayMs);
+      else this.#awaitVersion(queue, entry, outcome.version);
       this.#dispatcher.serve(queue);
       return;
     }
@@ -308,6 +310,13 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
       this.#resolveParent(envelope, outcome);
     }
     this.#dispatcher.serve(queue);
+  }
+
+  #awaitVersion(queue: TypeQueue, entry: Entry, version: number): void {
+    entry.neededVersion = version;
+    this.journal.entry(queue, entry);
+    queue.newer.add(entry);
+    queue.stats.markChanged();
   }
 
   #resolveParent({ id, parent }: Envelope, outcome: Extract<Outcome, { status: 'completed' | 'failed' }>): void {

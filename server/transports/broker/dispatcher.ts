@@ -105,9 +105,15 @@ export class Dispatcher implements EventStarter {
   }
 
   #list(queue: TypeQueue): void {
-    if (queue.listed || !queue.hasReady || !this.handles(queue.type)) return;
+    if (queue.listed || !this.#hasNext(queue)) return;
     queue.listed = true;
     (queue.hasOwnLimits ? this.#ownTurn : this.#sharedTurn).push(queue);
+  }
+
+  /** An entry may be ready that a consumer can run. */
+  #hasNext(queue: TypeQueue): boolean {
+    if (queue.hasReady) return this.handles(queue.type);
+    return queue.newer.size > 0 && this.#consumers.some((consumer) => canContinue(consumer, queue));
   }
 
   /** A consumer handles the type. */
@@ -180,7 +186,7 @@ export class Dispatcher implements EventStarter {
       const consumer = this.#consumerFor(queue);
       if (consumer === undefined) {
         this.#list(queue);
-      } else if (queue.hasReady && this.#isOpen(queue)) {
+      } else if (this.#hasNext(queue) && this.#isOpen(queue)) {
         this.#leftInSlice -= 1;
         this.#start(queue, consumer);
         this.#wakeQueue(queue, queue.nextWakeAt);
@@ -192,7 +198,7 @@ export class Dispatcher implements EventStarter {
   }
 
   #start(queue: TypeQueue, consumer: ConsumerSlots): void {
-    const entry = queue.start(this.#clock);
+    const entry = queue.start(this.#clock, consumer.versionOf(queue.type));
     if (entry === undefined) return;
     this.#started += 1;
     const delivery = new LeasedDelivery(queue, entry, this.#started, consumer, this.#outcomes);
@@ -220,6 +226,7 @@ export class Dispatcher implements EventStarter {
       const index = (this.#lastServed + i) % length;
       const consumer = this.#consumers[index];
       if (consumer === undefined || !consumer.handles.has(queue.type)) continue;
+      if (!queue.hasReady && !canContinue(consumer, queue)) continue;
       if (!consumer.isDraining) isOpen = true;
       if (!queue.hasOwnLimits && !consumer.hasSharedSlot) continue;
       if (consumer.isDraining) {
@@ -260,6 +267,11 @@ export class Dispatcher implements EventStarter {
   }
 }
 
+/** Returns `true` if a run of the queue waits for no higher version than that of the consumer. */
+function canContinue(consumer: ConsumerSlots, { type, newer }: TypeQueue): boolean {
+  return consumer.handles.has(type) && newer.lowestVersion <= consumer.versionOf(type);
+}
+
 /** One connection's part in a consumer group: the types that it handles and the deliveries that it runs. */
 export class ConsumerSlots implements DeliverySlots {
   /** Subscriptions by type. */
@@ -276,6 +288,11 @@ export class ConsumerSlots implements DeliverySlots {
   constructor(options: ConsumeOptions) {
     this.#options = options;
     this.handles = new Map(options.subscriptions.map((subscription) => [subscription.type, subscription]));
+  }
+
+  /** Version of the workflow whose runs the type has. */
+  versionOf(type: string): number {
+    return this.handles.get(type)?.version ?? 1;
   }
 
   get isDraining(): boolean {

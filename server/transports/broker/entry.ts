@@ -41,6 +41,8 @@ export interface Entry {
   waits: StoredWait | Map<string, StoredWait> | undefined;
   /** The run left its process and waits. */
   isSuspended: boolean;
+  /** Version of the workflow without which no connection receives the run. */
+  neededVersion: number | undefined;
   /** Record of a journal that stores the entry. */
   record: EntryRecord | undefined;
 }

@@ -120,6 +120,15 @@ export class KeyedList<T extends Keyed> {
     this.#list(line);
   }
 
+  /** Counts an item that was paused as running again. */
+  resume(item: T, now: number): void {
+    if (item.keyHolder !== this) return;
+    const line = this.#line(item.envelope.key);
+    line.running += 1;
+    const rate = this.#rateOf(line);
+    if (rate !== undefined) line.countStart(now, rate);
+  }
+
   /** Frees the slot of an item that ended, after {@link pause} if it was taken. */
   release(item: T, now: number): void {
     if (item.keyHolder !== this) return;

@@ -134,6 +134,11 @@ export class WaitingEntries {
     this.#keyed?.pause(entry);
   }
 
+  /** Counts a paused entry as running again. */
+  resume(entry: Entry, clock: Clock): void {
+    this.#keyed?.resume(entry, clock.monotonic());
+  }
+
   /** Frees the slot of its key that an ended entry took. */
   release(entry: Entry, clock: Clock): void {
     this.#keyed?.release(entry, clock.monotonic());
@@ -145,6 +150,41 @@ export class WaitingEntries {
 
   removeOverdue({ key }: OverdueSlot, now: number): void {
     this.#keyed?.removeOverdue(key, now);
+  }
+}
+
+/** Waiting runs of one type that consumers with a lower version of the workflow cannot continue, oldest first. */
+export class NewerRuns {
+  readonly #entries = new Set<Entry>();
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /** Lowest version that takes one; infinite if there is none. */
+  get lowestVersion(): number {
+    let lowest = Number.POSITIVE_INFINITY;
+    for (const { neededVersion = 0 } of this.#entries) lowest = Math.min(lowest, neededVersion);
+    return lowest;
+  }
+
+  add(entry: Entry): void {
+    this.#entries.add(entry);
+  }
+
+  /** Takes the first run that a version can continue. */
+  take(version: number): Entry | undefined {
+    for (const entry of this.#entries) {
+      if ((entry.neededVersion ?? 0) > version) continue;
+      this.#entries.delete(entry);
+      return entry;
+    }
+    return undefined;
+  }
+
+  /** Returns `true` if the entry was one of them. */
+  remove(entry: Entry): boolean {
+    return this.#entries.delete(entry);
   }
 }
 

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { COUNTERS } from '../statistics/stats.js';
 import { type CountedQueue, readQueueCounts } from './type-queue.js';
 
-const elsewhere = ['pending', 'deadLetters', 'approvals', 'oldestPendingAt'];
+const elsewhere = ['pending', 'deadLetters', 'approvals', 'awaitingVersion', 'oldestPendingAt'];
 
 /** A value of its own for each counter of the list, and pending events. */
 const counters = Object.keys(COUNTERS).filter((name) => !elsewhere.includes(name));
@@ -15,6 +15,7 @@ const queue = {
   stats,
   deadLetters: { size: 2 },
   runs: { approvals: { size: 1 } },
+  newer: { size: 1 },
   reader: { oldestAt: 800 },
 };
 
@@ -22,6 +23,7 @@ it.each([
   ...counters.map((name) => [name, { ...queue, stats: { ...stats, [name]: 77 } }] as const),
   ['deadLetters', { ...queue, deadLetters: { size: 77 } }] as const,
   ['approvals', { ...queue, runs: { approvals: { size: 77 } } }] as const,
+  ['awaitingVersion', { ...queue, newer: { size: 77 } }] as const,
   ['oldestPendingAt', { ...queue, reader: { oldestAt: 77 } }] as const,
 ])('returns another object if %s has changed, and the same one if not', (name, changed) => {
   const counts = readQueueCounts(queue, undefined);

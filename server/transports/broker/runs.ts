@@ -231,7 +231,7 @@ export class RunLog {
 }
 
 function toRecord({ entry, acceptedAt, ended }: Run, service: string): RunRecord {
-  const { envelope, attempt, checkpoints, attempts } = entry;
+  const { envelope, attempt, checkpoints, attempts, neededVersion } = entry;
   return {
     id: envelope.id,
     service,
@@ -240,6 +240,7 @@ function toRecord({ entry, acceptedAt, ended }: Run, service: string): RunRecord
     attempt,
     status: ended === undefined ? statusOf(entry) : ended.error === undefined ? 'completed' : 'failed',
     checkpoints: new Map(checkpoints),
+    neededVersion: ended === undefined && statusOf(entry) === 'waiting' ? neededVersion : undefined,
     waits: ended?.waits ?? openWaits(entry),
     interruptions: attempts,
     endedAt: ended?.at,

@@ -6,7 +6,7 @@ import { type Counts, type ServiceTypeCounts, sumCounts } from '../statistics/st
 import type { DeadLetterRecord } from '../transport.js';
 import { AcceptanceOrder, type Entry, EventLog, type LostEvent, type StoredWait } from './entry.js';
 import type { Journal } from './journal.js';
-import { DelayedEntries, type OverdueSlot, PendingReader, WaitingEntries } from './pending-entries.js';
+import { DelayedEntries, NewerRuns, type OverdueSlot, PendingReader, WaitingEntries } from './pending-entries.js';
 import { QueueSpill } from './queue-spill.js';
 import { type DelayedItem, DelayQueue } from './queues.js';
 import type { SpillListener } from './resident-entries.js';
@@ -33,6 +33,7 @@ export class TypeQueue {
   runs: RunLog | undefined;
   readonly reader: PendingReader;
   readonly delayed: DelayedEntries;
+  readonly newer: NewerRuns = new NewerRuns();
   readonly #waiting: WaitingEntries;
   /** Pending entries, the oldest first. */
   readonly #accepted = new AcceptanceOrder();
@@ -218,13 +219,23 @@ export class TypeQueue {
 
   /** Removes an entry that is not running. */
   remove(entry: Entry, now: number): void {
-    if (!this.delayed.remove(entry)) this.#waiting.remove(entry, now);
+    if (!this.delayed.remove(entry) && !this.newer.remove(entry)) this.#waiting.remove(entry, now);
   }
 
-  /** Takes the next waiting entry that the limits per key allow, and counts its start. */
-  start(clock: Clock): Entry | undefined {
-    const entry = this.#waiting.shift(clock);
+  /**
+   * Takes the next entry that the limits per key allow, and counts its start. Returns `undefined` if the next one needs a
+   * higher version, which it waits for from now on.
+   *
+   * @param version version of the workflow on the consumer
+   */
+  start(clock: Clock, version: number): Entry | undefined {
+    const entry = this.#takeNewer(clock, version) ?? this.#waiting.shift(clock);
     if (entry === undefined) return undefined;
+    if ((entry.neededVersion ?? 0) > version) {
+      this.#waiting.pause(entry);
+      this.newer.add(entry);
+      return undefined;
+    }
     if (this.runs !== undefined && !this.isRun(entry)) this.#beginRun(entry, this.runs);
     const now = clock.now();
     if (!entry.hasStarted) this.stats.countWait(Math.max(0, now - entry.acceptedAt), now);
@@ -232,6 +243,12 @@ export class TypeQueue {
     entry.startedAt = now;
     this.#rate?.countStart(clock.monotonic());
     this.stats.countStart();
+    return entry;
+  }
+
+  #takeNewer(clock: Clock, version: number): Entry | undefined {
+    const entry = this.newer.take(version);
+    if (entry !== undefined) this.#waiting.resume(entry, clock);
     return entry;
   }
 
@@ -290,15 +307,17 @@ export class TypeQueue {
 export interface CountedQueue {
   readonly stats: Pick<
     ServiceTypeCounts,
-    Exclude<keyof ServiceTypeCounts, 'deadLetters' | 'approvals' | 'oldestPendingAt'>
+    Exclude<keyof ServiceTypeCounts, 'deadLetters' | 'approvals' | 'awaitingVersion' | 'oldestPendingAt'>
   >;
   readonly deadLetters: { readonly size: number };
   readonly runs: { readonly approvals: { readonly size: number } } | undefined;
+  readonly newer: { readonly size: number };
   readonly reader: { readonly oldestAt: number | undefined };
 }
 
 /** Returns the counts of a queue. @param last an earlier result, which is returned if nothing has changed since */
-export function readQueueCounts({ stats, deadLetters, runs, reader }: CountedQueue, last: Counts | undefined): Counts {
+export function readQueueCounts(queue: CountedQueue, last: Counts | undefined): Counts {
+  const { stats, deadLetters, runs, newer, reader } = queue;
   const hasPending = stats.received > stats.completed + stats.failed;
   const oldestPendingAt = hasPending ? reader.oldestAt : undefined;
   const openDeadLetters = deadLetters.size;
@@ -318,7 +337,8 @@ export function readQueueCounts({ stats, deadLetters, runs, reader }: CountedQue
     last.lastFailedAt === stats.lastFailedAt &&
     last.deadLetters === openDeadLetters &&
     last.oldestPendingAt === oldestPendingAt &&
-    (last.approvals ?? 0) === approvals
+    (last.approvals ?? 0) === approvals &&
+    (last.awaitingVersion ?? 0) === newer.size
   ) {
     return last;
   }
@@ -339,6 +359,7 @@ export function readQueueCounts({ stats, deadLetters, runs, reader }: CountedQue
       lastFailedAt,
       deadLetters: openDeadLetters,
       approvals,
+      awaitingVersion: newer.size,
       oldestPendingAt,
     },
   ]);

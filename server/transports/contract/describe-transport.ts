@@ -26,6 +26,7 @@ import { describeRuns } from './runs/runs.js';
 import { describeSchedules } from './runs/schedules.js';
 import { describeSuspendedRecords } from './runs/suspended-records.js';
 import { describeSuspensions } from './runs/suspensions.js';
+import { describeVersions } from './runs/versions.js';
 import { describeWaitingRuns } from './runs/waiting-runs.js';
 
 /** Registers the tests that every transport must pass. */
@@ -41,6 +42,7 @@ export function describeTransport(name: string, setup: () => Promise<ContractHar
     describeRunRecords(stage);
     describeWaitingRuns(stage);
     describeSuspendedRecords(stage);
+    describeVersions(stage);
     describeStatistics(stage);
     describeKeyValues(stage);
     describeBoundedLog(stage);

@@ -18,7 +18,9 @@ Access   works
 local serviceType = take()
 if isSubscribed(serviceType) then return 0 end
 local ids = call('ZRANGE', key('gate', serviceType), 0, constants.maxDiscarded - 1)
-if #ids == 0 then ids = call('ZRANGE', key('delayed', serviceType), 0, constants.maxDiscarded - 1) end
+for _, kind in ipairs({ 'delayed', 'newer' }) do
+  if #ids == 0 then ids = call('ZRANGE', key(kind, serviceType), 0, constants.maxDiscarded - 1) end
+end
 if #ids == 0 then ids = firstInKeyQueues(serviceType, constants.maxDiscarded) end
 if #ids == 0 then
   ids = call('HRANDFIELD', key('suspended', serviceType), constants.maxDiscarded)

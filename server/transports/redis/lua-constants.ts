@@ -80,6 +80,9 @@ export const luaConstants: Readonly<Record<string, string | number | Readonly<Re
   // Every living process has a heartbeat within 5 s, and registers again if its registration is gone.
   recoveryMs: 6_000,
 
+  // A worker fetches before it waits for its own marker: one that it did not hear in this time has no use.
+  markerMs: minuteMs,
+
   // Orders.
   orderSpan,
   // Added to the order of events that hold a slot of their key: they stand before all others of it.

@@ -1,4 +1,4 @@
-import type { EndedEvent, EndedRun, LostEvent } from '../broker/entry.js';
+import type { EndedEvent, EndedRun, Entry, LostEvent } from '../broker/entry.js';
 import type { CompleteEnvelope, Envelope, RunWait, Subscription } from '../delivery.js';
 import type { AttemptRecord, OpenWait } from '../event-record.js';
 import { DurationSketch } from '../statistics/durations.js';
@@ -84,11 +84,18 @@ class StoredEnvelope implements CompleteEnvelope {
   }
 }
 
-/** Returns the start of the last attempt and the attempts before it. */
-export function startsOf(row: Row): { readonly startedAt: number; readonly attempts: readonly AttemptRecord[] } {
-  if (isAbsent(row['attempts'])) return { startedAt: 0, attempts: [] };
+/** Starts of an event. */
+interface StoredStarts extends Pick<Entry, 'startedAt' | 'attempts' | 'neededVersion'> {}
+
+/** Returns the start of the last attempt, the attempts before it, and the version that the next one needs. */
+export function startsOf(row: Row): StoredStarts {
+  if (isAbsent(row['attempts'])) return { startedAt: 0, attempts: [], neededVersion: undefined };
   const value = objectOf(row, 'attempts');
-  return { startedAt: numberOf(value, 'startedAt'), attempts: attemptsOf(value, 'attempts') };
+  return {
+    startedAt: numberOf(value, 'startedAt'),
+    attempts: attemptsOf(value, 'attempts'),
+    neededVersion: optionalNumber(value, 'neededVersion'),
+  };
 }
 
 /** Returns the recently ended events of a queue. */

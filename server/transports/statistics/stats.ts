@@ -18,6 +18,8 @@ export interface Counts {
   readonly suspended: number;
   /** Approvals that runs wait for; absent if there are none. */
   readonly approvals?: number;
+  /** Runs that wait for a process with a higher version of their workflow; absent if there are none. */
+  readonly awaitingVersion?: number;
   /** Failed attempts that were scheduled for a retry. */
   readonly retried: number;
   /** Events that were not accepted because their `dedupeId` was known. Not part of `received`. */
@@ -49,6 +51,7 @@ export const COUNTERS = {
   delayed: 'live',
   suspended: 'live',
   approvals: 'optional',
+  awaitingVersion: 'optional',
   retried: 'stored',
   deduplicated: 'stored',
   deadLetters: 'live',
@@ -219,6 +222,7 @@ export function sumCounts(all: readonly ServiceTypeCounts[]): Counts {
     deadLetters: 0,
   };
   let approvals = 0;
+  let awaitingVersion = 0;
   let oldestPendingAt: number | undefined;
   let lastReceivedAt: number | undefined;
   let lastFailedAt: number | undefined;
@@ -234,12 +238,14 @@ export function sumCounts(all: readonly ServiceTypeCounts[]): Counts {
     total.deduplicated += counts.deduplicated;
     total.deadLetters += counts.deadLetters;
     approvals += counts.approvals ?? 0;
+    awaitingVersion += counts.awaitingVersion ?? 0;
     oldestPendingAt = oldest(oldestPendingAt, counts.oldestPendingAt);
     lastReceivedAt = latest(lastReceivedAt, counts.lastReceivedAt);
     lastFailedAt = latest(lastFailedAt, counts.lastFailedAt);
   }
   total.pending = total.received - total.completed - total.failed;
   if (approvals > 0) total.approvals = approvals;
+  if (awaitingVersion > 0) total.awaitingVersion = awaitingVersion;
   if (oldestPendingAt !== undefined) total.oldestPendingAt = oldestPendingAt;
   if (lastReceivedAt !== undefined) total.lastReceivedAt = lastReceivedAt;
   if (lastFailedAt !== undefined) total.lastFailedAt = lastFailedAt;

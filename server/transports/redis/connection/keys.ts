@@ -3,7 +3,7 @@
  * percent-encoded; names and ids are percent-encoded too.
  *
  * - `queue:<name>:*` keys of a worker queue, as BullMQ 6 writes them, its jobs included; `name` is a service, or a
- *   service type with a queue of its own
+ *   service type with a queue of its own. `:marker:<process>` wakes the worker of one process
  * - `queues` set of the names of all worker queues
  * - `turns:<name>`, `due:<name>` sorted sets of the service types of a worker queue: those with an event that may
  *   start, by turn, and those with a delay that ends or a rate that opens, by time
@@ -11,6 +11,8 @@
  * - `dispatch:<serviceType>` hash with the settings in effect, the worker queue and the state of a service type
  * - `gate:<serviceType>`, `delayed:<serviceType>` sorted sets of the ids of waiting jobs, by priority and acceptance,
  *   and of delayed ones, by due time
+ * - `newer:<serviceType>`, `newer-types:<service>` sorted set of the ids of waiting runs that need a higher version of
+ *   their workflow, by that version, and set of the service types with such runs
  * - `line:<serviceType>:<key>` sorted set of the ids of the waiting jobs of one key, by priority and acceptance; `key` is
  *   empty, or an equals sign and the encoded key
  * - `lines:<serviceType>`, `blocked:<serviceType>` sorted sets of the keys with a queue: those with an event that may
@@ -79,6 +81,8 @@ export const keyKinds = [
   'dispatch',
   'gate',
   'delayed',
+  'newer',
+  'newer-types',
   'line',
   'lines',
   'blocked',

@@ -2,6 +2,7 @@
 --- @include "../jobs/attempts.lua"
 --- @include "../jobs/gates.lua"
 --- @include "../jobs/key-queues.lua"
+--- @include "../jobs/newer-runs.lua"
 --- @include "../jobs/type-states.lua"
 --- @include "../statistics/counters.lua"
 --- @include "../runs/run-waits.lua"
@@ -109,22 +110,22 @@ end
 
 -- `leaseJobs(name, lifetimeMs)` takes the place of `moveToActive` of BullMQ: it takes events from the gates, several per
 -- call, and leaves the queue as the other scripts of BullMQ expect it. It leases jobs of a worker queue, one per token of
--- the remaining arguments: first those that were lost or released, then events from the gates. It stops after
--- `maxBatchLength` characters.
+-- the remaining arguments: first those that were lost or released, then runs that waited for the version of the process,
+-- then events from the gates. It stops after `maxBatchLength` characters.
 --
 -- It returns jobs, and milliseconds until the next due time or nothing; 0 if it stopped early. A job is its id, type,
 -- data, time of acceptance, number of starts, of ended attempts and of losses.
 
 local leaseJobs
 do
-  local queue, count, lifetimeMs, jobs, length
+  local queue, count, lifetimeMs, process, jobs, length
 
   local function hasRoom()
     return #jobs < count and length <= constants.maxBatchLength
   end
 
   local function readJob(job)
-    local fields = call('HMGET', job, 'name', 'data', 'timestamp', 'ats', 'atm', 'stc', 'leased')
+    local fields = call('HMGET', job, 'name', 'data', 'timestamp', 'ats', 'atm', 'stc', 'leased', 'needs')
     return (fields[1] or fields[2] or fields[3]) and fields
   end
 
@@ -138,11 +139,21 @@ do
     return readJob(queue .. id)
   end
 
+  -- Returns `true` if the process cannot run the job, which then waits for one that can.
+  local function leavesToNewer(id, serviceType, needs)
+    local owner = serviceType or call('HGET', queue .. id, 'serviceType')
+    if not owner or versionOf(owner, process) >= tonumber(needs) then return false end
+    if not serviceType then countReturned(owner) end
+    holdOnToKey(owner, queue .. id)
+    awaitVersion(owner, id, needs)
+    return true
+  end
+
   local function start(id, serviceType)
     if not hasRoom() then return nil end
     local job = queue .. id
     local fields = readJob(job) or serviceType and moveJob(id, serviceType)
-    if not fields then return false end
+    if not fields or fields[8] and leavesToNewer(id, serviceType, fields[8]) then return false end
     -- Something else may have changed the fields.
     local type, data, starts = fields[1] or '', fields[2] or '', '1'
     if fields[4] then starts = string.format('%d', (tonumber(fields[4]) or 0) + 1) end
@@ -155,14 +166,40 @@ do
     return true
   end
 
+  local function takeNewer(name, serviceType)
+    local ids = call('ZRANGEBYSCORE', key('newer', serviceType), '-inf', versionOf(serviceType, process), 'LIMIT', 0, count - #jobs)
+    for _, id in ipairs(ids) do
+      local opens, from = opensAt(serviceType), jobQueue(serviceType, id)
+      if not hasRoom() or not opens or opens > now then break end
+      -- It holds its key. Beside it too many may run: the limit may have been lowered.
+      if not from or mayRunOn(serviceType, from .. id) then
+        leaveNewer(serviceType, id)
+        if start(id, serviceType) then
+          addActive(name, { id })
+          countTaken(serviceType)
+          countStart(serviceType)
+          if stateOf(serviceType).keys then countKeyStart(serviceType, queue .. id, keyNameOf(serviceType, id)) end
+        end
+      end
+    end
+    if #ids > 0 then arrange(serviceType) end
+  end
+
   function leaseJobs(name, ms)
     queue, count, lifetimeMs, jobs, length = queueKey(name), #arguments - position, ms, {}, 0
+    process = processOf(arguments[position + 1])
     local dueAt, isDueStale = moveDue(name), false
     local mayWait, hasTurns = true, true
     while mayWait and hasRoom() do
       local id = call('RPOPLPUSH', queue .. 'wait', queue .. 'active')
       mayWait = id and true or false
       if id and not start(id) then call('LREM', queue .. 'active', 1, id) end
+    end
+    for _, serviceType in ipairs(call('SMEMBERS', key('newer-types', serviceOf(name)))) do
+      if hasRoom() and stateOf(serviceType).queue == name then
+        takeNewer(name, serviceType)
+        isDueStale = true
+      end
     end
     while hasTurns and hasRoom() do
       local mayChangeDue

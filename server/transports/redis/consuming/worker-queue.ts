@@ -38,6 +38,7 @@ export interface WorkerQueueParts {
   readonly processId: string;
 }
 
+type Popped = ReturnType<Awaited<NonNullable<Worker['backend']['blockingConnection']>['client']>['bzpopmin']>;
 type Fetched = Awaited<ReturnType<Worker['backend']['moveToActive']>>;
 
 // Reply of a fetch that finds no job: no data, no id, no rate limit, no due time.
@@ -56,6 +57,7 @@ export class WorkerQueue implements EventStarter {
   readonly #worker: Worker;
   readonly #stopped = new AbortController();
   readonly #recorder: LeaseRecorder;
+  readonly #processId: string;
   /** Fetched jobs, by their token. BullMQ would fail to parse changed data. */
   readonly #fetched = new Map<string, Omit<Job, 'token'>>();
   /** Fetches and the jobs that they found, by their token, with the slots that they have taken. */
@@ -75,6 +77,7 @@ export class WorkerQueue implements EventStarter {
     this.name = name;
     this.key = queueKey(prefix, name);
     this.#recorder = recorder;
+    this.#processId = processId;
     this.#connection = connection;
     this.#slots = slots;
     // Tells BullMQ that a script has moved the job. One instance serves all jobs, because errors are slow to create.
@@ -123,9 +126,19 @@ export class WorkerQueue implements EventStarter {
 
   async start(): Promise<void> {
     await this.#worker.waitUntilReady();
+    await this.#hearOwnMarker();
     if (this.#stopped.signal.aborted) return;
     this.#leaveProcess = loneEvents.join(this);
     this.#running = this.#worker.run();
+  }
+
+  /** Lets the worker wait for the marker of its process too, which wakes no other one. */
+  async #hearOwnMarker(): Promise<void> {
+    const client = await this.#worker.backend.blockingConnection?.client;
+    if (client === undefined) return;
+    // BullMQ declares the one key that it uses, but this is a client of ioredis, which takes several.
+    const pop = client.bzpopmin.bind(client) as unknown as (...args: [string, string, number]) => Popped;
+    client.bzpopmin = (marker, timeout) => pop(marker, `${marker}:${this.#processId}`, timeout);
   }
 
   /** Takes no further job. */

@@ -4,6 +4,7 @@
 --- @include "../jobs/event-log.lua"
 --- @include "../jobs/gates.lua"
 --- @include "../jobs/leases.lua"
+--- @include "../jobs/newer-runs.lua"
 --- @include "../statistics/counters.lua"
 --- @include "../runs/run-retention.lua"
 --- @include "../runs/run-waits.lua"
@@ -17,7 +18,7 @@ local function takeOutcome()
   local outcome = { status = take(), attempt = takeNumber(), bucket = take(), durationMs = takeNumber() }
   if outcome.status == 'retry' or outcome.status == 'released' then
     outcome.delayMs = takeNumber()
-    if outcome.status == 'retry' then outcome.value = take() end
+    if outcome.status == 'retry' then outcome.value = take() else outcome.version = takeNumber() end
     return outcome
   end
   if outcome.status == 'suspended' then
@@ -99,8 +100,13 @@ local function endAttempt(queue, id, serviceType, retainsRuns, outcome)
   end
   if outcome.status == 'released' then
     endStart(queue, id)
-    enterLater(serviceType, id, outcome.delayMs)
     holdOnToKey(serviceType, queue .. id)
+    if outcome.version > 0 then
+      call('HSET', queue .. id, 'needs', outcome.version)
+      awaitVersion(serviceType, id, outcome.version)
+    else
+      enterLater(serviceType, id, outcome.delayMs)
+    end
     return
   end
   if not outcome.isCancelled then

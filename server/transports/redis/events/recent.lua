@@ -35,7 +35,9 @@ for _, serviceType in ipairs(serviceTypesOf(take())) do
   add(serviceType, call('LRANGE', key('ended', serviceType, 'failed'), 0, constants.retainedRecent - 1))
   for _, name in ipairs({ serviceType, serviceOf(serviceType) }) do add(serviceType, runningOf(queueKey(name), serviceType)) end
   add(serviceType, call('ZREVRANGE', key('gate', serviceType), 0, constants.retainedRecent - 1))
-  add(serviceType, call('ZRANGE', key('delayed', serviceType), 0, constants.retainedRecent - 1))
+  for _, kind in ipairs({ 'delayed', 'newer' }) do
+    add(serviceType, call('ZRANGE', key(kind, serviceType), 0, constants.retainedRecent - 1))
+  end
   add(serviceType, firstInKeyQueues(serviceType, constants.retainedRecent))
   for _, status in ipairs({ 'completed', 'failed' }) do
     local ids = call('LRANGE', key('recent', serviceType, status), 0, constants.retainedRecent - 1)

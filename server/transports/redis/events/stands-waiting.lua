@@ -3,7 +3,7 @@
 -- `standsWaiting(serviceType, queue, id)`: if a job waits for its start, its delay or its retry.
 
 local function standsWaiting(serviceType, queue, id)
-  for _, kind in ipairs({ 'gate', 'delayed' }) do
+  for _, kind in ipairs({ 'gate', 'delayed', 'newer' }) do
     if call('ZSCORE', key(kind, serviceType), id) then return true end
   end
   local keyName = call('HGET', queue .. id, 'key') or ''

@@ -139,7 +139,7 @@ export function outcomeArguments(
     return [...head, checkedMs(outcome.delayMs, 'delayMs of a retry'), JSON.stringify(outcome.error)];
   }
   if (outcome.status === 'released') {
-    return [...head, checkedMs(outcome.delayMs, 'delayMs of a release')];
+    return [...head, checkedMs(outcome.delayMs, 'delayMs of a release'), outcome.version ?? 0];
   }
   if (outcome.status === 'suspended') return [...head, outcome.seen];
   if (outcome.status === 'failed' && outcome.cancelled === true) head[0] = 'cancelled';

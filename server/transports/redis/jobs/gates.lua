@@ -1,5 +1,6 @@
 --- @include "../connection/prelude.lua"
 --- @include "./key-queues.lua"
+--- @include "./newer-runs.lua"
 --- @include "./type-states.lua"
 
 -- Moves of a job between the sets and lists of its worker queue, which are laid out as BullMQ 6 expects them. `queue`
@@ -36,6 +37,7 @@ end
 -- - `holdOnToKey(serviceType, job)` after the end of an attempt, `freeKey(serviceType, job)` after that of an event, which
 --   frees the slot of its key
 -- - `countTaken(serviceType)`, `countReturned(serviceType)` count the events that stand in BullMQ
+-- - `opensAt(serviceType)` returns the time from which the limits of a type allow a start; nothing while they need an end
 -- - `arrangeTypes()` gives the types that changed their turns, and wakes workers; scripts call it once, at their end
 
 local changedTypes, enteredTypes
@@ -71,7 +73,9 @@ end
 
 local function leaveGate(serviceType, id)
   local left = call('ZREM', key('gate', serviceType), id) + call('ZREM', key('delayed', serviceType), id)
-  if left == 0 and not (stateOf(serviceType).hadKeys and leaveKeyQueue(serviceType, id)) then return false end
+  local state = stateOf(serviceType)
+  local hasLeft = left > 0 or state.hasNewer and leaveNewer(serviceType, id) or state.hadKeys and leaveKeyQueue(serviceType, id)
+  if not hasLeft then return false end
   changedTypes[serviceType] = true
   closeWindow(serviceType, id)
   return true
@@ -131,7 +135,7 @@ local function endTurn(serviceType)
 end
 
 -- In a block of its own: a script has at most 200 local names.
-local arrange, arrangeTypes
+local arrange, arrangeTypes, opensAt
 do
   local function wakeAtDueTime(serviceType, at)
     local queue = stateOf(serviceType).queue
@@ -141,10 +145,10 @@ do
     if call('ZRANGE', due, '0', '0')[1] == serviceType then wakeWorker(queueKey(queue)) end
   end
 
-  local function rateOpensAt(serviceType)
+  function opensAt(serviceType)
     local state = stateOf(serviceType)
-    if not state.max then return 0 end
-    local oldest = call('LINDEX', key('starts', serviceType), state.max - 1)
+    if not state.isOpen or state.concurrency and state.taken >= state.concurrency then return nil end
+    local oldest = state.max and call('LINDEX', key('starts', serviceType), state.max - 1)
     return oldest and oldest + state.perMs or 0
   end
 
@@ -168,17 +172,12 @@ do
     if state.hasTimers then
       wakeAt = earliest(wakeAt, tonumber(call('ZRANGE', key('timers', serviceType), 0, 0, 'WITHSCORES')[2]))
     end
-    local isReady = state.isOpen
-      and not (state.concurrency and state.taken >= state.concurrency)
-      and call('EXISTS', key(state.keys and 'lines' or 'gate', serviceType)) == 1
-    if isReady then
-      local opensAt = rateOpensAt(serviceType)
-      if opensAt > now then
-        isReady = false
-        wakeAt = earliest(wakeAt, opensAt)
-      end
-    end
-    if isReady then giveTurn(serviceType) else endTurn(serviceType) end
+    local hasWaiting = call('EXISTS', key(state.keys and 'lines' or 'gate', serviceType)) == 1
+    local opens = (hasWaiting or state.hasNewer) and opensAt(serviceType)
+    local isOpen = opens and opens <= now
+    if opens and not isOpen then wakeAt = earliest(wakeAt, opens) end
+    if isOpen and state.hasNewer then wakeNewer(serviceType) end
+    if isOpen and hasWaiting then giveTurn(serviceType) else endTurn(serviceType) end
     if wakeAt then wakeAtDueTime(serviceType, wakeAt) else call('ZREM', key('due', state.queue), serviceType) end
   end
 

@@ -9,7 +9,7 @@ local function stateOf(serviceType)
   local state = states[serviceType]
   if state then return state end
   local fields = call('HMGET', key('dispatch', serviceType), 'queue', 'isOpen', 'concurrency', 'max', 'perMs', 'taken', 'turn',
-    'hasTimers', 'keys', 'hadKeys', 'hadRuns')
+    'hasTimers', 'keys', 'hadKeys', 'hadRuns', 'hasNewer')
   state = {
     queue = fields[1] or serviceType,
     isOpen = fields[2] == '1',
@@ -22,6 +22,7 @@ local function stateOf(serviceType)
     keys = fields[9] and cjson.decode(fields[9]) or nil,
     hadKeys = fields[10] == '1',
     hadRuns = fields[11] == '1',
+    hasNewer = fields[12] == '1',
   }
   states[serviceType] = state
   return state

@@ -37,9 +37,10 @@ export interface TypeSettings {
 
 /** Returns the settings of a subscription. Equal settings have equal JSON. */
 export function typeSettings(service: string, subscription: Subscription): TypeSettings {
-  const { type, concurrency, rate, retainsRuns, retain, trigger, perKey, debounce } = subscription;
+  const { type, version, concurrency, rate, retainsRuns, retain, trigger, perKey, debounce } = subscription;
   const settings = {
     type,
+    version,
     concurrency,
     ...limitsOf(rate),
     keys: perKey === undefined ? undefined : { concurrency: perKey.concurrency, ...limitsOf(perKey.rate) },

@@ -62,5 +62,6 @@ local function readRun(serviceType, id, parts, from)
   else
     run[10] = run[5] and (attempts or '') or attemptsOf(queue .. id)
   end
+  run[11] = not run[4] and call('HGET', queue .. id, 'needs')
   return { serviceType, id, run }
 end

@@ -17,7 +17,7 @@ import { encodeName, eventIdOf, serviceOf, typeOf } from '../names.js';
 export function readRun(reply: unknown): RunRecord {
   const [serviceTypeValue, idValue, fields] = readArray(reply);
   const [serviceType, jobId] = [readString(serviceTypeValue), readString(idValue)];
-  const [data, acceptedAt, attempt, statusValue, endedAt, outcomeValue, checkpoints, outputs, waits, attempts] =
+  const [data, acceptedAt, attempt, statusValue, endedAt, outcomeValue, checkpoints, outputs, waits, attempts, needs] =
     readArray(fields);
   const { envelope } = decodeAnyEnvelope(jobId, typeOf(serviceType), readString(data));
   const status = readStatus(statusValue);
@@ -30,6 +30,7 @@ export function readRun(reply: unknown): RunRecord {
     attempt: readNumber(attempt),
     status,
     checkpoints: readCheckpoints(readHash(checkpoints), readHash(outputs)),
+    neededVersion: readOptional(needs, readNumber),
     waits: readWaits(readHash(waits)),
     interruptions: readAttempts(readString(attempts)),
     endedAt: readOptional(endedAt, readNumber),

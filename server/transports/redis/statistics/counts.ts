@@ -17,7 +17,7 @@ export function readCounts(reply: unknown): TypeCounts[] {
 }
 
 const recordLength = 10;
-const detailsLength = 7;
+const detailsLength = 8;
 const noDetails = new Float64Array(detailsLength);
 
 /** Reads the counts of service types, one after the other. */
@@ -65,7 +65,8 @@ class ShareReader {
       delayed: details[3] ?? 0,
       suspended: details[4] ?? 0,
       approvals: details[5] ?? 0,
-      oldestPendingAt: details[6] || undefined,
+      awaitingVersion: details[6] ?? 0,
+      oldestPendingAt: details[7] || undefined,
     };
   }
 

@@ -12,7 +12,8 @@ local function delayedJobs(serviceType)
 end
 
 -- `oldestPending(serviceType, oldestActive)` returns the time of acceptance of the oldest event that is active, waits,
--- or is the first one of the delayed ones. `oldestActive` is the one of `activeJobs`.
+-- or is the first one of the delayed ones and of those
+-- that wait for a version. `oldestActive` is the one of `activeJobs`.
 
 local function oldestPending(serviceType, oldestActive)
   local oldest = oldestActive
@@ -29,13 +30,14 @@ local function oldestPending(serviceType, oldestActive)
     local nextPriority = (math.floor(order / constants.orderSpan) + 1) * constants.orderSpan
     id, order = unpack(call('ZRANGEBYSCORE', gate, string.format('%.0f', nextPriority), '+inf', 'WITHSCORES', 'LIMIT', 0, 1))
   end
-  look(call('ZRANGE', key('delayed', serviceType), 0, 0)[1])
+  for _, kind in ipairs({ 'delayed', 'newer' }) do look(call('ZRANGE', key(kind, serviceType), 0, 0)[1]) end
   return oldest
 end
 
 -- `readCounts(sums)` takes a list of types and returns three lists: the service types of each type, separated by commas,
 -- the record of each of these service types in the same order, and numbers that only some service types have, as the
--- number of the service type, active, dead letters, delayed, suspended, approvals, time of the oldest pending event. Its
+-- number of the service type, active, dead letters, delayed, suspended, approvals, runs that wait for a version, time of the oldest
+-- pending event. Its
 -- other results are the service types with failures by type, and the types. `sums` are those of `unfoldedSums`.
 --
 -- Most types have neither failures nor events that are pending. None of their other keys is looked at: a look at a key
@@ -46,12 +48,13 @@ local noCounts = '0 0 0 0 0 0 0 0 0 0'
 local function readDetails(serviceType, text, active, oldest)
   local received, completed, failed, cancelled, hasApprovals = string.match(text, '^(%d+) (%d+) (%d+) (%d+) %d+ %d+ %d+ %d+ %d+ (%d)')
   -- Something else may have changed it.
-  if not received then return noCounts, active, 0, 0, 0, 0, 0, false end
+  if not received then return noCounts, active, 0, 0, 0, 0, 0, 0, false end
   local isPending, hasFailed = received - completed - failed > 0, failed - cancelled > 0
   local deadLetterCount = hasFailed and countDeadLetters(serviceType) or 0
-  if not isPending then return text, active, deadLetterCount, 0, 0, 0, 0, hasFailed end
+  if not isPending then return text, active, deadLetterCount, 0, 0, 0, 0, 0, hasFailed end
   return text, active, deadLetterCount, delayedJobs(serviceType), call('HLEN', key('suspended', serviceType)),
-    hasApprovals == '1' and call('ZCARD', key('approvals', serviceType)) or 0, oldestPending(serviceType, oldest) or 0, hasFailed
+    hasApprovals == '1' and call('ZCARD', key('approvals', serviceType)) or 0,
+    call('ZCARD', key('newer', serviceType)), oldestPending(serviceType, oldest) or 0, hasFailed
 end
 
 local function readCounts(sums)
@@ -69,10 +72,10 @@ local function readCounts(sums)
     local text, ofShare = records[place] or noCounts, active[serviceType]
     -- As many completed as received, and none failed: there are no details.
     if ofShare or not string.find(text, '^(%d+) %1 0 ') then
-      local record, leased, deadLetterCount, delayed, suspended, approvals, at, hasFailed =
+      local record, leased, deadLetterCount, delayed, suspended, approvals, newer, at, hasFailed =
         readDetails(serviceType, text, ofShare or 0, oldest[serviceType])
       records[place] = record
-      details[#details + 1] = string.format('%d %d %d %d %d %d %.0f', place, leased, deadLetterCount, delayed, suspended, approvals, at)
+      details[#details + 1] = string.format('%d %d %d %d %d %d %d %.0f', place, leased, deadLetterCount, delayed, suspended, approvals, newer, at)
       if hasFailed then
         local type = typeOfPlace[place]
         failing[type] = failing[type] or {}

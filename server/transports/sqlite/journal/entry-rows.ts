@@ -44,9 +44,9 @@ export class EntryRows {
       return;
     }
     const state = stateOf(entry, queue);
-    const { attempt, attempts, startedAt, envelope, acceptedAt, checkpoints, bytes } = entry;
+    const { attempt, envelope, acceptedAt, checkpoints, bytes } = entry;
     const dueAt = entry.dueAt === undefined ? null : entry.dueAt + this.#clock.now() - this.#clock.monotonic();
-    const starts = entry.hasStarted ? JSON.stringify({ startedAt, attempts }) : null;
+    const starts = entry.hasStarted ? startsText(entry) : null;
     const { id, priority, body } = envelope;
     const place = [position, queueId, state, attempt, acceptedAt, dueAt, starts, priority, id] as const;
     if (target === 'spilled_events') {
@@ -83,6 +83,10 @@ function stateOf(entry: Entry, queue: StoredQueue): number {
   if (entry.isSuspended) state |= eventStates.suspended;
   if (queue.isDebounced(entry)) state |= eventStates.debounced;
   return state;
+}
+
+function startsText({ startedAt, attempts, neededVersion }: Entry): string {
+  return JSON.stringify({ startedAt, attempts, neededVersion });
 }
 
 /** Returns the part of an envelope without columns of its own. */
@@ -142,6 +146,7 @@ class StoredEntry implements Entry {
   checkpoints: Map<string, string> | undefined;
   waits: Entry['waits'] = undefined;
   isSuspended: boolean;
+  neededVersion: number | undefined;
   record: EntryRecord | undefined;
 
   constructor(row: Row, { type, clock, table, remembered, checkpoints }: EntryContext) {
@@ -155,7 +160,7 @@ class StoredEntry implements Entry {
     const isSpilled = table === 'spilled_events';
     // A spilled event is delayed until its queue promotes it.
     const isDelayed = dueAt !== undefined && (isSpilled || dueAt > clock.now());
-    const { startedAt, attempts } = startsOf(row);
+    const { startedAt, attempts, neededVersion } = startsOf(row);
     this.envelope = envelope;
     this.attempt = numberOf(row, 'attempt');
     this.ended = !isPending;
@@ -168,6 +173,7 @@ class StoredEntry implements Entry {
     this.remembered = isPending && known?.eventId === id ? known : undefined;
     this.checkpoints = checkpoints(position);
     this.isSuspended = (state & eventStates.suspended) !== 0;
+    this.neededVersion = neededVersion;
     this.record = new StoredRecord(position, table, isSpilled ? numberOf(row, 'turn') : 0);
   }
 }
