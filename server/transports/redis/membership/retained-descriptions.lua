@@ -3,7 +3,8 @@
 -- Descriptions of consuming processes outlive them: introspection shows those of a service without such a process. A
 -- description is dropped when its process has another one, when a process of the service runs `formerConnectionMs`
 -- after the last heartbeat with it, and when the service is retired. So a service has those of the processes that ended
--- last, and none of an earlier release.
+-- last, and none of an earlier release. A service has none before it subscribes: those of a process that dies while it
+-- starts expire.
 --
 -- - `retainDescription(service, hash, ttlMs, former)` retains a stored description in place of another one
 -- - `keepDescription(hash, ttlMs, service)` extends the life of a description, and returns 0 if it has yet to be stored,
@@ -24,7 +25,12 @@ local function retainDescription(service, hash, ttlMs, former)
     if old ~= hash then dropDescription(retained, old, ttlMs) end
   end
   call('ZADD', retained, now, hash)
-  call('PERSIST', key('description', hash))
+  if call('SISMEMBER', key('services'), service) == 1 then
+    call('PERSIST', key('description', hash))
+  else
+    call('PEXPIRE', key('description', hash), ttlMs)
+    call('PEXPIRE', retained, ttlMs)
+  end
 end
 
 local function keepDescription(hash, ttlMs, service)

@@ -1,8 +1,12 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { silentLogger, type TransportManager } from '../../transport.js';
+import { CommandClient } from '../connection/command-client.js';
+import { loadScripts, type Script, type ScriptArgument } from '../connection/script.js';
+import { resolveRedisOptions } from '../redis-options.js';
 import { redisStage } from '../redis-stage.fixture.js';
+import { Membership } from './membership.js';
 
-const { admin, prefix, transport, consume, connect, until } = await redisStage();
+const { server, admin, prefix, transport, consume, connect, until } = await redisStage();
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
 });
@@ -106,4 +110,45 @@ it('stores a description again if an earlier version let it expire', async () =>
   await admin.del(key('description', hash));
   await beatUntil(async () => (await lives())[0] === -1);
   expect(await retained()).toEqual([hash]);
+});
+
+/** Client of a process that dies after some scripts. */
+class DyingClient extends CommandClient {
+  readonly onDeath: Promise<never>;
+  #left: number;
+  #die: (reason: Error) => void = () => {};
+
+  constructor(scripts: number) {
+    super(resolveRedisOptions({ url: server.url, prefix: prefix() }), silentLogger);
+    this.#left = scripts;
+    this.onDeath = new Promise((_, reject) => {
+      this.#die = reject;
+    });
+  }
+
+  override runScript(script: Script, args: readonly ScriptArgument[]): Promise<unknown> {
+    if (this.#left === 0) this.#die(new Error('dead'));
+    this.#left -= 1;
+    return this.#left < 0 ? new Promise(() => {}) : super.runScript(script, args);
+  }
+}
+
+it('retains nothing of a process that dies before it subscribes, whenever that is', async () => {
+  await loadScripts(admin);
+  const outcomes: object[] = [];
+  for (let scripts = 1; !outcomes.some((outcome) => 'isSubscribed' in outcome); scripts += 1) {
+    const commands = new DyingClient(scripts);
+    const parts = { service: 'shop', processId: `p${scripts}`, commands, logger: silentLogger, active: () => 0 };
+    const membership = new Membership(parts, { subscriptions: [{ type: 'a' }], describe: () => text(scripts) });
+    await Promise.race([membership.join(), commands.onDeath]).catch(() => {});
+    await commands.close();
+    const isSubscribed = (await admin.exists(key('services'))) === 1;
+    const kept = (await lives()).filter((seconds) => seconds === -1).length;
+    outcomes.push(
+      isSubscribed ? { isSubscribed, kept } : { kept, list: await admin.ttl(key('last-descriptions', 'shop')) },
+    );
+  }
+  const expired = expect.toSatisfy((seconds: number) => seconds !== -1);
+  const alive = Array.from(outcomes.slice(1), () => ({ kept: 0, list: expired }));
+  expect(outcomes).toEqual([...alive, { isSubscribed: true, kept: outcomes.length - 2 }]);
 });
