@@ -149,14 +149,14 @@ function codedDeadLetters(inner: DeadLetterStore, codec: Codec): DeadLetterStore
 function codedRuns(inner: RunStore, codec: Codec): RunStore {
   const decode = (run: RunRecord | undefined): RunRecord | undefined => run && decodeRun(run, codec);
   return {
-    get: async (type, id) => decode(await inner.get(type, id)),
-    getSince: async (type, id, from) => decode(await inner.getSince(type, id, from)),
+    get: async (type, id, service) => decode(await inner.get(type, id, service)),
+    getSince: async (type, id, from, service) => decode(await inner.getSince(type, id, from, service)),
     async waiting(types, limit) {
       return (await inner.waiting(types, limit)).map((runs) => runs.map((run) => decodeRun(run, codec)));
     },
-    watch: (type, id, onChange) => inner.watch(type, id, onChange),
-    ended: async (type, id, signal) => decode(await inner.ended(type, id, signal)),
-    end: (type, id, outcome, reason) => inner.end(type, id, encodeOutcome(outcome, codec), reason),
+    watch: (type, id, onChange, service) => inner.watch(type, id, onChange, service),
+    ended: async (type, id, signal, service) => decode(await inner.ended(type, id, signal, service)),
+    end: (type, id, outcome, reason, service) => inner.end(type, id, encodeOutcome(outcome, codec), reason, service),
     cancel: (id, conclude) =>
       inner.cancel(id, (envelope) => encodeOutcome(conclude(decodeEnvelope(envelope, codec)), codec)),
   };

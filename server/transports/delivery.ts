@@ -34,15 +34,20 @@ export interface Envelope extends EnvelopePayload {
   readonly key?: string | undefined;
   /** Id of the event or run whose handler, step or outcome emitted this event. */
   readonly causeId?: string | undefined;
+  /**
+   * Service of a run. It alone receives the run, and retains a `RunRecord` of it, also before its first process starts.
+   * Read at acceptance, and not stored. @default every service that subscribes to the type
+   */
+  readonly service?: string | undefined;
   /** Wait of another run of the same service that the end of this run resolves. */
   readonly parent?: { readonly type: string; readonly id: string; readonly wait: string } | undefined;
 }
 
 /**
- * Data of an envelope with every optional field given, as `undefined` if it is absent: code that lists the fields and
+ * Stored data of an envelope with every optional field given, as `undefined` if it is absent: code that lists the fields and
  * omits one does not compile.
  */
-export type CompleteEnvelope = Omit<{ readonly [K in keyof Envelope]-?: Envelope[K] }, 'size' | 'pack'>;
+export type CompleteEnvelope = Omit<{ readonly [K in keyof Envelope]-?: Envelope[K] }, 'size' | 'pack' | 'service'>;
 
 /** Returns the size of an envelope's payload as JSON, in bytes of UTF-8. */
 export function sizeOf(envelope: Envelope): number {

@@ -151,8 +151,8 @@ export interface TransportManager {
   /** Connects and starts to consume. */
   start(options: ConsumeOptions): Promise<void>;
   /**
-   * Accepts all envelopes or none, each for every service that subscribes to its type, and counts them as received. An
-   * event without a subscribed service counts as received and completed. A transport that has nothing to await returns no promise, and throws instead of
+   * Accepts all envelopes or none, each for the service that it names or else for every service that subscribes to its
+   * type, and counts them as received. An event without a subscribed service counts as received and completed. A transport that has nothing to await returns no promise, and throws instead of
    * rejecting.
    *
    * @throws {BackpressureError} if the envelopes exceed a limit of the transport
@@ -226,16 +226,19 @@ export interface DeadLetterStore {
   replay(id: string): Promise<boolean>;
 }
 
-/** Runs of the service of a connection, and the end of its runs and events from outside. */
+/**
+ * Runs, and the end of runs and events from outside. Methods with a `service` are of the runs of that service, by
+ * default of the connection's own.
+ */
 export interface RunStore {
   /** Returns a run; `undefined` if it is unknown or evicted. */
-  get(type: string, id: string): Promise<RunRecord | undefined>;
+  get(type: string, id: string, service?: string): Promise<RunRecord | undefined>;
   /**
    * Returns a run with only those of its entries that were recorded from a position on, counted from 0; `undefined` if
    * it is unknown or evicted. A transport may leave out the payload, the result, and what follows `,"output":` in a
    * checkpoint.
    */
-  getSince(type: string, id: string, from: number): Promise<RunRecord | undefined>;
+  getSince(type: string, id: string, from: number, service?: string): Promise<RunRecord | undefined>;
   /**
    * Returns the runs of several types that wait, per type in the same order, over all services, in one round trip: at
    * most `limit` per type, those with the oldest open approvals first, then suspended ones in no particular order. A
@@ -246,21 +249,21 @@ export interface RunStore {
    * Calls `onChange` after each entry and each wait that any connection records for a run, from the time at which the
    * promise resolves. May call it without a change. Resolves with a function that ends this.
    */
-  watch(type: string, id: string, onChange: () => void): Promise<() => void>;
+  watch(type: string, id: string, onChange: () => void, service?: string): Promise<() => void>;
   /**
    * Resolves when a run has ended; with `undefined` if the run is unknown. A caller that waits before the end receives
    * it, whatever is retained. A transport may leave out the payload, and what follows `,"output":` in a checkpoint.
    * Rejects with the signal's reason.
    */
-  ended(type: string, id: string, signal: AbortSignal): Promise<RunRecord | undefined>;
+  ended(type: string, id: string, signal: AbortSignal, service?: string): Promise<RunRecord | undefined>;
   /**
    * Ends a run from outside, without a dead letter: revokes its lease with `reason` if it is running, and records the
    * outcome. Its unresolved child runs end too, recursively, each with the error of `outcome` and the `onCancel` of its
    * wait. Returns `already` if the run has ended, `fenced` if it is unknown.
    */
-  end(type: string, id: string, outcome: Outcome, reason: Error): Promise<CommitResult>;
+  end(type: string, id: string, outcome: Outcome, reason: Error, service?: string): Promise<CommitResult>;
   /**
-   * Ends an event that is neither running nor suspended, with the outcome that `conclude` returns for it. Child runs
+   * Ends an event of the connection's service that is neither running nor suspended, with the outcome that `conclude` returns for it. Child runs
    * that it waits for end as with {@link end}. Returns `false` if there is no such event.
    */
   cancel(id: string, conclude: (envelope: Envelope) => FailedOutcome): Promise<boolean>;

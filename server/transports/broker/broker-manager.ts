@@ -128,33 +128,50 @@ class BrokerRuns implements RunStore {
     this.#group = group;
   }
 
-  async get(type: string, id: string): Promise<RunRecord | undefined> {
-    return this.#current(type)?.record(id, this.#group.service);
+  async get(type: string, id: string, service = this.#group.service): Promise<RunRecord | undefined> {
+    return this.#current(type, service)?.record(id, service);
   }
 
-  async getSince(type: string, id: string, from: number): Promise<RunRecord | undefined> {
-    return this.#current(type)?.recordSince(id, this.#group.service, from);
+  async getSince(
+    type: string,
+    id: string,
+    from: number,
+    service = this.#group.service,
+  ): Promise<RunRecord | undefined> {
+    return this.#current(type, service)?.recordSince(id, service, from);
   }
 
   async waiting(types: readonly string[], limit: number): Promise<readonly (readonly RunRecord[])[]> {
     return types.map((type) => this.#broker.statistics.waiting(type, limit));
   }
 
-  async watch(type: string, id: string, onChange: () => void): Promise<() => void> {
-    return this.#log(type)?.watch(id, onChange) ?? (() => {});
+  async watch(type: string, id: string, onChange: () => void, service = this.#group.service): Promise<() => void> {
+    return this.#log(type, service)?.watch(id, onChange) ?? (() => {});
   }
 
-  async ended(type: string, id: string, signal: AbortSignal): Promise<RunRecord | undefined> {
-    return this.#log(type)?.ended(id, this.#group.service, signal);
+  async ended(
+    type: string,
+    id: string,
+    signal: AbortSignal,
+    service = this.#group.service,
+  ): Promise<RunRecord | undefined> {
+    return this.#log(type, service)?.ended(id, service, signal);
   }
 
-  async end(type: string, id: string, outcome: Outcome, reason: Error): Promise<CommitResult> {
+  async end(
+    type: string,
+    id: string,
+    outcome: Outcome,
+    reason: Error,
+    service = this.#group.service,
+  ): Promise<CommitResult> {
     const { journal, turns } = this.#broker;
     const result = await journal.change((): CommitResult => {
-      const entry = this.#log(type)?.entry(id);
-      if (entry === undefined) return 'fenced';
+      const group = this.#broker.findGroup(service);
+      const entry = this.#log(type, service)?.entry(id);
+      if (group === undefined || entry === undefined) return 'fenced';
       if (entry.ended) return 'already';
-      this.#group.endRun(type, entry, outcome, reason);
+      group.endRun(type, entry, outcome, reason);
       return 'ok';
     });
     return turns.afterCall(result);
@@ -165,13 +182,13 @@ class BrokerRuns implements RunStore {
     return turns.afterCall(await journal.change(() => this.#group.cancel(id, conclude)));
   }
 
-  #log(type: string): RunLog | undefined {
-    return this.#group.queues.find(type)?.runs;
+  #log(type: string, service: string): RunLog | undefined {
+    return this.#broker.findGroup(service)?.queues.find(type)?.runs;
   }
 
   /** Returns the log of a type without the runs that exceed the retention. */
-  #current(type: string): RunLog | undefined {
-    const log = this.#log(type);
+  #current(type: string, service: string): RunLog | undefined {
+    const log = this.#log(type, service);
     log?.evict(this.#broker.clock.now());
     return log;
   }

@@ -66,6 +66,11 @@ export class Broker implements GroupHost {
     return group;
   }
 
+  /** Returns the group of a service; `undefined` if it never subscribed or published. */
+  findGroup(service: string): ConsumerGroup | undefined {
+    return this.#groups.get(service);
+  }
+
   /** Keeps the events of these types for the group, and those of declared types for their subscribers. */
   subscribe(group: ConsumerGroup, subscriptions: readonly Subscription[], declared: readonly DeclaredEvent[]): void {
     for (const { type } of subscriptions) this.#addRoute(type, group);
@@ -166,6 +171,7 @@ export class Broker implements GroupHost {
 
   /** Returns the number of events that the services of the type would accept. */
   #copiesOf(envelope: Envelope): number {
+    if (envelope.service !== undefined) return 1;
     const route = this.routes.find(envelope.type);
     if (route === undefined) return 0;
     let copies = route.triggers.size;
@@ -176,7 +182,7 @@ export class Broker implements GroupHost {
   #publishOne(envelope: Envelope, from: ConsumerGroup, now: number): Receipt {
     // Checked again: an earlier envelope of the same call may have the same id.
     const earlierId = this.#findDuplicate(envelope, now);
-    const route = this.routes.find(envelope.type);
+    const route = this.#routeOf(envelope);
     if (earlierId !== undefined) {
       const handlers = route?.handlers;
       for (const group of handlers === undefined || handlers.size === 0 ? [from] : handlers)
@@ -191,9 +197,24 @@ export class Broker implements GroupHost {
       dedupe === undefined || (isUnsubscribed && !isAwaited)
         ? undefined
         : this.#dedupeWindow(type).remember(dedupe.id, id, now + dedupe.windowMs);
-    const waitingId = this.#accept(envelope, route, from, now, remembered);
+    // Stored envelopes do not name the service that stored them.
+    const accepted =
+      envelope.service === undefined ? envelope : { ...envelope, body: envelope.body, service: undefined };
+    const waitingId = this.#accept(accepted, route, from, now, remembered);
     if (waitingId !== undefined) return { id: waitingId, deduplicated: true };
     return isUnsubscribed ? { id, deduplicated: false, unsubscribed: true } : { id, deduplicated: false };
+  }
+
+  /** Returns the groups that receive an event. */
+  #routeOf({ type, service }: Envelope): Route | undefined {
+    if (service === undefined) return this.routes.find(type);
+    const group = this.group(service);
+    if (group.queues.find(type)?.runs === undefined) {
+      // Its first process has yet to start.
+      group.members.apply({ type, retainsRuns: true });
+      this.#addRoute(type, group);
+    }
+    return { handlers: new Set([group]), triggers: noTriggers };
   }
 
   /** Returns the id of the waiting event if every group debounced the event. */
@@ -258,6 +279,8 @@ interface Route {
   readonly handlers: ReadonlySet<ConsumerGroup>;
   readonly triggers: ReadonlyMap<string, TriggeredType>;
 }
+
+const noTriggers: Route['triggers'] = new Map();
 
 interface MutableRoute extends Route {
   readonly handlers: Set<ConsumerGroup>;

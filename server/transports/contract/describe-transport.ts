@@ -23,6 +23,7 @@ import { describeStatistics } from './records/statistics.js';
 import { describeChildRuns } from './runs/child-runs.js';
 import { describeRunRecords } from './runs/run-records.js';
 import { describeRuns } from './runs/runs.js';
+import { describeRunsOfServices } from './runs/runs-of-services.js';
 import { describeSchedules } from './runs/schedules.js';
 import { describeSuspendedRecords } from './runs/suspended-records.js';
 import { describeSuspensions } from './runs/suspensions.js';
@@ -40,6 +41,7 @@ export function describeTransport(name: string, setup: () => Promise<ContractHar
     describeSuspensions(stage);
     describeChildRuns(stage);
     describeRunRecords(stage);
+    describeRunsOfServices(stage);
     describeWaitingRuns(stage);
     describeSuspendedRecords(stage);
     describeVersions(stage);

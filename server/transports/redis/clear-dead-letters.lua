@@ -9,7 +9,7 @@ Access   works
 --- @include "./connection/prelude.lua"
 --- @include "./jobs/dead-letters.lua"
 --- @include "./jobs/event-log.lua"
---- @include "./membership/subscriptions.lua"
+--- @include "./jobs/type-states.lua"
 
 local serviceType = take()
 if isSubscribed(serviceType) then return 0 end

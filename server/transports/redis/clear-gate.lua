@@ -11,7 +11,6 @@ Access   works
 --- @include "./jobs/key-queues.lua"
 --- @include "./jobs/type-states.lua"
 --- @include "./statistics/counters.lua"
---- @include "./membership/subscriptions.lua"
 --- @include "./runs/suspended-runs.lua"
 --- @include "./events/discard.lua"
 

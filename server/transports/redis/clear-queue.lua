@@ -9,7 +9,7 @@ Access   works
 --- @include "./connection/prelude.lua"
 --- @include "./jobs/gates.lua"
 --- @include "./statistics/counters.lua"
---- @include "./membership/subscriptions.lua"
+--- @include "./jobs/type-states.lua"
 --- @include "./events/discard.lua"
 
 local queue, list, from = queueKey(take()), take(), takeNumber()

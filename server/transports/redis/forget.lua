@@ -11,7 +11,6 @@ Access   works
 --- @include "./jobs/worker-queues.lua"
 --- @include "./membership/live-handlers.lua"
 --- @include "./membership/retained-descriptions.lua"
---- @include "./membership/subscriptions.lua"
 
 local service = take()
 while position < #ARGV do

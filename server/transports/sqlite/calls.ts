@@ -128,7 +128,7 @@ interface Operations {
   /** Returns an event that `cancel` would end. */
   findCancellable(id: string): Promise<Envelope | undefined>;
   cancel(id: string, outcome: FailedOutcome): Promise<boolean>;
-  endRun(type: string, id: string, outcome: Outcome, reason: ErrorInfo): Promise<CommitResult>;
+  endRun(type: string, id: string, outcome: Outcome, reason: ErrorInfo, service?: string): Promise<CommitResult>;
   retire(options: RetireOptions): Promise<Retirement>;
 }
 
@@ -146,7 +146,8 @@ const operations: {
   publish: async ({ manager }, envelopes) => manager.publish(envelopes),
   findCancellable: async ({ broker, manager }, id) => broker.group(manager.service).findCancellable(id)?.envelope,
   cancel: ({ manager }, id, outcome) => manager.runs.cancel(id, () => outcome),
-  endRun: ({ manager }, type, id, outcome, reason) => manager.runs.end(type, id, outcome, errorOf(reason)),
+  endRun: ({ manager }, type, id, outcome, reason, service) =>
+    manager.runs.end(type, id, outcome, errorOf(reason), service),
   retire: ({ broker, manager }, options) => retireService(broker, manager.service, options),
 };
 

@@ -121,15 +121,23 @@ function observedRuns({ runs, counts }: TransportParts, link: FileLink, closing:
       void watch();
       return () => stopped.abort();
     },
-    async ended(type, id, signal) {
+    async ended(type, id, signal, service) {
       for (;;) {
         signal.throwIfAborted();
-        const run = await runs.get(type, id);
+        const run = await runs.get(type, id, service);
         if (run === undefined || run.endedAt !== undefined) return run;
         await delay(watchIntervalMs, undefined, { signal }).catch(() => {});
       }
     },
-    end: (type, id, outcome, reason) => link.call('endRun', type, id, withoutThrown(outcome), errorInfo(reason)),
+    end: (type, id, outcome, reason, service) =>
+      link.call(
+        'endRun',
+        type,
+        id,
+        withoutThrown(outcome),
+        errorInfo(reason),
+        ...(service === undefined ? [] : [service]),
+      ),
     async cancel(id, conclude) {
       const envelope = await link.call('findCancellable', id);
       return envelope !== undefined && link.call('cancel', id, withoutThrown(conclude(envelope)));

@@ -28,13 +28,13 @@ export class RedisRuns implements RunStore {
     this.#parts = parts;
   }
 
-  async get(type: string, id: string): Promise<RunRecord | undefined> {
-    const reply = await this.#parts.commands.runScript(scripts.run, this.#place(type, id));
+  async get(type: string, id: string, service?: string): Promise<RunRecord | undefined> {
+    const reply = await this.#parts.commands.runScript(scripts.run, this.#place(type, id, service));
     return reply === null ? undefined : readRun(reply);
   }
 
-  async getSince(type: string, id: string, from: number): Promise<RunRecord | undefined> {
-    const reply = await this.#parts.commands.runScript(scripts.runSince, [...this.#place(type, id), from]);
+  async getSince(type: string, id: string, from: number, service?: string): Promise<RunRecord | undefined> {
+    const reply = await this.#parts.commands.runScript(scripts.runSince, [...this.#place(type, id, service), from]);
     return reply === null ? undefined : readRun(reply);
   }
 
@@ -42,20 +42,26 @@ export class RedisRuns implements RunStore {
     return readWaiting(await this.#parts.commands.runScript(scripts.waitingRuns, [limit, typeList(types)]), limit);
   }
 
-  async watch(type: string, id: string, onChange: () => void): Promise<() => void> {
+  async watch(type: string, id: string, onChange: () => void, service?: string): Promise<() => void> {
     const runEnds = await this.#parts.consumption.listening();
-    return runEnds?.changes.watch(...this.#place(type, id), onChange) ?? (() => {});
+    return runEnds?.changes.watch(...this.#place(type, id, service), onChange) ?? (() => {});
   }
 
-  async ended(type: string, id: string, signal: AbortSignal): Promise<RunRecord | undefined> {
+  async ended(type: string, id: string, signal: AbortSignal, service?: string): Promise<RunRecord | undefined> {
     const runEnds = await this.#parts.consumption.listening();
     // The caller waits until it gives up, as those do that waited before the connection was closed.
-    return runEnds?.ended(...this.#place(type, id), signal) ?? aborted(signal);
+    return runEnds?.ended(...this.#place(type, id, service), signal) ?? aborted(signal);
   }
 
-  async end(type: string, id: string, outcome: Outcome, reason: Error): Promise<CommitResult> {
-    const { service, commands, settings, consumption } = this.#parts;
-    const args = [...this.#place(type, id), encodeReason(reason), ...outcomeArguments(outcome, 1, service)];
+  async end(
+    type: string,
+    id: string,
+    outcome: Outcome,
+    reason: Error,
+    service = this.#parts.service,
+  ): Promise<CommitResult> {
+    const { commands, settings, consumption } = this.#parts;
+    const args = [...this.#place(type, id, service), encodeReason(reason), ...outcomeArguments(outcome, 1, service)];
     await consumption.waitsSent();
     // Not repeated: a repetition would report that the run had ended already.
     return readCommitResult(await commands.run((client) => scripts.endRun.run(client, settings.prefix, args)));
@@ -65,7 +71,7 @@ export class RedisRuns implements RunStore {
     return cancel(this.#parts, id, conclude);
   }
 
-  #place(type: string, id: string): [serviceType: string, jobId: string] {
-    return [serviceTypeOf(this.#parts.service, type), jobIdOf(id)];
+  #place(type: string, id: string, service = this.#parts.service): [serviceType: string, jobId: string] {
+    return [serviceTypeOf(service, type), jobIdOf(id)];
   }
 }

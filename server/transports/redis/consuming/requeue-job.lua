@@ -12,7 +12,6 @@ Access   works
 --- @include "../jobs/leases.lua"
 --- @include "../jobs/type-states.lua"
 --- @include "../statistics/counters.lua"
---- @include "../membership/subscriptions.lua"
 --- @include "../events/discard.lua"
 
 local queue, id, token, delayMs = take(), take(), take(), takeNumber()

@@ -20,39 +20,9 @@ local function endDedupe(job)
   if call('HINCRBY', dedupe, 'pending', -1) <= 0 then forgetDedupe(dedupe) end
 end
 
--- Debounce windows: the event of a window is delayed until no other one of its key arrives. Its job notes the key in
--- `window` until it is due or removed.
---
--- - `windowEnd(route, delayMs, openedAt)` returns the time at which a window closes
--- - `openWindow(route, keyName, job, id)` opens one for a stored job
--- - `findWindow(route, keyName)` returns the event in the window of a key, the prefix of its queue, and the time at
---   which the window opened; nothing if there is none
-
-local function windowEnd(route, delayMs, openedAt)
-  local ms, maxMs = route.debounce.ms, route.debounce.maxMs
-  local closesAt = now + math.max(ms, delayMs)
-  return maxMs and math.min(closesAt, openedAt + maxMs) or closesAt
-end
-
-local function openWindow(route, keyName, job, id)
-  call('HSET', job, 'window', keyName)
-  call('HSET', key('windows', route.serviceType), keyName, string.format('%.0f %s', now, id))
-end
-
-local function findWindow(route, keyName)
-  local windows = key('windows', route.serviceType)
-  local window = call('HGET', windows, keyName)
-  if not window then return nil end
-  local openedAt, id = string.match(window, '^(%d+) (.*)$')
-  local queue = jobQueue(route.serviceType, id)
-  if queue and call('ZSCORE', key('delayed', route.serviceType), id) then return id, queue, tonumber(openedAt) end
-  call('HDEL', windows, keyName)
-  return nil
-end
-
 -- Acceptance of events: `takeEnvelope()` reads what `envelopeArguments` writes, and `queueJob(route, envelope, id, depth)`
 -- passes it to the gate of one service. `takeEmit()` reads what `emitArguments` writes, and `acceptEmit(emit)`
--- deduplicates it and passes it to every service that subscribes to its type: it returns the id of the earlier event if it
+-- deduplicates it and passes it to the service that it names, or else to every one that subscribes to its type: it returns the id of the earlier event if it
 -- is a duplicate or was debounced, `constants.unsubscribedReply` if no service subscribes to its type, else an empty string.
 
 local knownRoutes
@@ -66,7 +36,9 @@ end
 
 local function takeEmit()
   local envelope = takeEnvelope()
-  local dedupeId, windowMs = take(), takeNumber()
+  local dedupeId, windowMs, addressee = take(), takeNumber(), take()
+  -- Those that an earlier version stored have none.
+  if (addressee or '') ~= '' then envelope.addressee = addressee end
   if dedupeId ~= '' then envelope.dedupe, envelope.windowMs = key('dedupe', envelope.type, dedupeId), windowMs end
   return envelope
 end
@@ -74,13 +46,60 @@ end
 -- In a block of its own: a script has at most 200 local names.
 local queueJob, acceptEmit
 do
-  local function routesOf(type)
+  -- Debounce windows: the event of a window is delayed until no other one of its key arrives. Its job notes the key in
+  -- `window` until it is due or removed.
+  --
+  -- - `windowEnd(route, delayMs, openedAt)` returns the time at which a window closes
+  -- - `openWindow(route, keyName, job, id)` opens one for a stored job
+  -- - `findWindow(route, keyName)` returns the event in the window of a key, the prefix of its queue, and the time at
+  --   which the window opened; nothing if there is none
+
+  local function windowEnd(route, delayMs, openedAt)
+    local ms, maxMs = route.debounce.ms, route.debounce.maxMs
+    local closesAt = now + math.max(ms, delayMs)
+    return maxMs and math.min(closesAt, openedAt + maxMs) or closesAt
+  end
+
+  local function openWindow(route, keyName, job, id)
+    call('HSET', job, 'window', keyName)
+    call('HSET', key('windows', route.serviceType), keyName, string.format('%.0f %s', now, id))
+  end
+
+  local function findWindow(route, keyName)
+    local windows = key('windows', route.serviceType)
+    local window = call('HGET', windows, keyName)
+    if not window then return nil end
+    local openedAt, id = string.match(window, '^(%d+) (.*)$')
+    local queue = jobQueue(route.serviceType, id)
+    if queue and call('ZSCORE', key('delayed', route.serviceType), id) then return id, queue, tonumber(openedAt) end
+    call('HDEL', windows, keyName)
+    return nil
+  end
+
+  -- The route of a run's service, whose first process may have yet to start.
+  local function routeOfRun(serviceType)
+    local type = typeOf(serviceType)
+    local stored = call('HGET', key('routes', type), serviceType)
+    local route = stored and cjson.decode(stored) or { serviceType = serviceType, type = decodeName(type) }
+    route.retainsRuns = true
+    if not stored then
+      subscribe(serviceType, route)
+      knownRoutes[type] = nil
+    end
+    return route
+  end
+
+  local function routesOfType(type)
     if knownRoutes[type] == nil then
       local routes = {}
       for index, route in ipairs(call('HVALS', key('routes', type))) do routes[index] = cjson.decode(route) end
       knownRoutes[type] = routes
     end
     return knownRoutes[type]
+  end
+
+  local function routesOf(envelope)
+    return envelope.addressee and { routeOfRun(envelope.addressee) } or routesOfType(envelope.type)
   end
 
   -- As `triggeredId` of delivery.ts.
@@ -175,7 +194,7 @@ do
 
   local function accept(envelope)
     local isHandled, isAccepted, waiting = false, false, nil
-    for _, route in ipairs(routesOf(envelope.type)) do
+    for _, route in ipairs(routesOf(envelope)) do
       if route.isTriggered then
         isAccepted = true
         acceptFor(route, envelope, triggeredId(route.serviceType, decodeName(string.sub(envelope.id, 3))), envelope.depth + 1)
@@ -188,12 +207,12 @@ do
     if isHandled then return true, not isAccepted and waiting or nil end
     countOne(envelope.sender, 'r')
     countOne(envelope.sender, 'c')
-    return #routesOf(envelope.type) > 0
+    return #routesOf(envelope) > 0
   end
 
   local function countDuplicate(envelope)
     local isHandled = false
-    for _, route in ipairs(routesOf(envelope.type)) do
+    for _, route in ipairs(routesOf(envelope)) do
       if not route.isTriggered then
         isHandled = true
         countOne(route.serviceType, 'deduplicated')
@@ -210,7 +229,7 @@ do
       return earlier
     end
     -- An event that nobody received may be repeated: its services may start later.
-    if not resolveByEvent(envelope) and #routesOf(envelope.type) == 0 then dedupe = nil end
+    if not resolveByEvent(envelope) and #routesOf(envelope) == 0 then dedupe = nil end
     if dedupe then
       call('HSET', dedupe, 'id', envelope.id, 'until', now + math.ceil(envelope.windowMs), 'pending', 0)
     end

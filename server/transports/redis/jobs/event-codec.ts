@@ -45,11 +45,12 @@ export function envelopeArguments(envelope: Envelope, sender: string): ScriptArg
   ];
 }
 
-/** Returns an envelope and its deduplication as the arguments that `takeEmit` reads. */
+/** Returns an envelope, its deduplication and its service as the arguments that `takeEmit` reads. */
 export function emitArguments(envelope: Envelope, sender: string): ScriptArgument[] {
-  const { dedupe } = envelope;
+  const { dedupe, service, type } = envelope;
   const window = dedupe === undefined ? ['', 0] : [encodeName(dedupe.id), checkedMs(dedupe.windowMs, 'dedupeWindowMs')];
-  return [...envelopeArguments(envelope, sender), ...window];
+  const addressee = service === undefined ? '' : serviceTypeOf(service, type);
+  return [...envelopeArguments(envelope, sender), ...window, addressee];
 }
 
 /** Returns the key of an event as a part of Redis keys; `''` if it has none. The empty key differs from it. */

@@ -8,7 +8,7 @@ Access   works
 ]]
 --- @include "../connection/prelude.lua"
 --- @include "../statistics/counters.lua"
---- @include "./subscriptions.lua"
+--- @include "../jobs/type-states.lua"
 
 while position < #ARGV do
   local serviceType, type = take(), take()

@@ -12,7 +12,6 @@ Access   works
 --- @include "../jobs/overdue-slots.lua"
 --- @include "../jobs/type-states.lua"
 --- @include "./live-handlers.lua"
---- @include "./subscriptions.lua"
 
 -- `limitKeys(serviceType, limits)` changes the limits per key, also of what waits and runs.
 
