@@ -252,6 +252,13 @@ export type {
   WaitIntrospection,
   WaitSummary,
 } from './hub/introspection/live-state.js';
+export type {
+  RetainOptions,
+  WorkflowContract,
+  WorkflowDefinition,
+  WorkflowDefinitionConfig,
+} from './hub/runs/define-workflow.js';
+export { defineWorkflow } from './hub/runs/define-workflow.js';
 export type { StepKind } from './hub/runs/run-entry.js';
 export type {
   RunIntrospection,
@@ -275,9 +282,9 @@ export type {
   AnyWorkflow,
   HubWorkflow,
   ResolvedStep,
-  RetainOptions,
   UntypedWorkflowConfig,
   WorkflowConfig,
+  WorkflowSettings,
   WorkflowStep,
 } from './hub/runs/workflow.js';
 export { createWorkflow } from './hub/runs/workflow.js';

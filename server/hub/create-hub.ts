@@ -3,6 +3,7 @@ import { InvalidOptionError, quote } from '../errors.js';
 import { checkName } from '../options.js';
 import type { Redactor } from '../redaction.js';
 import { loadOpenTelemetry } from '../telemetry.js';
+import { workflowType } from '../transports/delivery.js';
 import type { Logger, TransportManager } from '../transports/transport.js';
 import { cancelEvent } from './cancel-event.js';
 import { HubStoppedError, UnknownDeadLetterError } from './errors.js';
@@ -66,7 +67,7 @@ class HubRuntime extends HubReader implements Hub {
     this.#redactor = settings.redactor;
     this.#maxPayloadBytes = settings.maxPayloadBytes;
     this.#registry = registry;
-    this.#publisher = new Publisher(transport, registry, settings);
+    this.#publisher = new Publisher(transport, registry, this.services, settings);
     this.#allowCycles = settings.allowCycles;
     this.#lifecycle = lifecycle;
     this.#concurrency = settings.concurrency;
@@ -98,6 +99,14 @@ class HubRuntime extends HubReader implements Hub {
   workflow<TWorkflow extends AnyWorkflow>(workflow: TWorkflow): TWorkflow {
     if (!isWorkflow(workflow)) throw new InvalidOptionError('hub.workflow', 'the result of createWorkflow', workflow);
     this.#lifecycle.checkRegistering(`workflow ${quote(workflow.name)} registered`);
+    const { name, service = this.service } = workflow;
+    if (service !== this.service) {
+      throw new InvalidOptionError(
+        'service of createHub',
+        `${quote(service)}, which runs workflow ${quote(name)}`,
+        this.service,
+      );
+    }
     this.#registry.addWorkflow(workflow);
     return workflow;
   }
@@ -165,24 +174,47 @@ class HubRuntime extends HubReader implements Hub {
     options: EmitOptions = {},
   ): Promise<WorkflowHandle<TResult>> {
     this.#checkAccepting('startWorkflow', options);
-    const workflow = this.#registry.workflow(target);
     const draft = await this.#publisher.draftRun(target, input, options);
     this.#checkAccepting('startWorkflow', options);
     const { id } = await this.#publisher.send(draft);
-    const parts = { transport: this.transport, redactor: this.#redactor, stopped: this.#stopped.signal };
-    return createWorkflowHandle(workflow, id, parts);
+    return this.#handleOf(target, id, draft.service);
+  }
+
+  workflowHandle<TResult>(target: WorkflowRef<never, TResult> | string, runId: string): WorkflowHandle<TResult> {
+    checkName(runId, 'runId of workflowHandle');
+    this.#lifecycle.checkRunning('workflowHandle');
+    return this.#handleOf(target, runId, undefined);
+  }
+
+  /** @param startedFor service of a run that this hub has started */
+  #handleOf<TResult>(
+    target: WorkflowRef<never, TResult> | string,
+    runId: string,
+    startedFor: string | undefined,
+  ): WorkflowHandle<TResult> {
+    const found = this.#registry.startable(target, this.service);
+    // Only a registered workflow is left: the error names it.
+    const { contract, registered } = found ?? { contract: this.#registry.workflow(target), registered: undefined };
+    const service = startedFor ?? contract.service ?? (registered && this.service);
+    const { name: workflow } = contract;
+    if (registered === undefined && service !== undefined) this.#watchElsewhere(workflowType(workflow), service);
+    const { services } = this;
+    const parts = { runs: this.transport.runs, services, redactor: this.#redactor, stopped: this.#stopped.signal };
+    return createWorkflowHandle({ workflow, runId, service, registered }, parts);
+  }
+
+  #watchElsewhere(type: string, service: string): void {
+    const isKnown = this.#watchedTypes.some((known) => known.type === type && known.service === service);
+    if (!isKnown) this.#watchedTypes = [...this.#watchedTypes, { type, service, listed: [] }];
   }
 
   watch(runId: string, options: WatchOptions = {}): AsyncIterable<RunEvent> {
     checkName(runId, 'runId of watch');
     checkWatchOptions(options);
     this.#lifecycle.checkRunning('watch');
-    const redactor = this.#redactor;
-    return watchRun(
-      runId,
-      { runs: this.transport.runs, redactor, sources: this.#watchedTypes, stopped: this.#stopped.signal },
-      options,
-    );
+    const { runs, lookup } = this.transport;
+    const host = { runs, lookup, services: this.services, redactor: this.#redactor };
+    return watchRun(runId, { ...host, sources: this.#watchedTypes, stopped: this.#stopped.signal }, options);
   }
 
   async replay(id: string): Promise<{ readonly id: string }> {

@@ -109,11 +109,16 @@ export class SchemaValidationError extends HubError {
   /** Issues of the payload, at most 100. */
   readonly issues: readonly SchemaIssue[];
 
-  /** @param publicPaths paths of the issues without keys that come from the payload */
-  constructor(type: string, issues: readonly SchemaIssue[], publicPaths: readonly string[] = []) {
+  /** @param publicPaths paths of the issues without keys that come from the payload @param checked what was checked */
+  constructor(
+    type: string,
+    issues: readonly SchemaIssue[],
+    publicPaths: readonly string[] = [],
+    checked: 'payload' | 'result' = 'payload',
+  ) {
     const shown = issues.slice(0, 5).map((issue) => `${issue.path} ${issue.message}`);
     const more = issues.length > 5 ? ' and more' : '';
-    const subject = `payload of ${quote(type)} does not match its schema`;
+    const subject = `${checked} of ${quote(type)} does not match its schema`;
     const paths = [...new Set(publicPaths)].slice(0, 5);
     const publicMessage = paths.length === 0 ? subject : `${subject} at ${paths.join(', ')}`;
     super('ERR_SCHEMA_VALIDATION', `${subject}: ${shown.join('; ')}${more}`, { publicMessage });
@@ -205,11 +210,13 @@ export class UnknownWorkflowError extends HubError {
   /** Registered workflows with similar names, nearest first. */
   readonly nearest: readonly string[];
 
-  constructor(name: string, nearest: readonly string[]) {
-    const hint =
-      nearest.length === 0
-        ? 'register it with hub.workflow(createWorkflow({ name }))'
-        : `did you mean ${nearest.map(quote).join(' or ')}?`;
+  /** @param hintOtherwise way out if no registered workflow is near */
+  constructor(
+    name: string,
+    nearest: readonly string[],
+    hintOtherwise: string = 'register it with hub.workflow(createWorkflow({ name })), or pass the definition of one that another service runs',
+  ) {
+    const hint = nearest.length === 0 ? hintOtherwise : `did you mean ${nearest.map(quote).join(' or ')}?`;
     super('ERR_UNKNOWN_WORKFLOW', `workflow ${quote(name)} is not registered: ${hint}`);
     this.nearest = nearest;
   }
@@ -252,12 +259,11 @@ export class WorkflowFailedError extends HubError {
 
 /** The run does not exist, or its record was evicted. `retain` of the workflow sets how many are retained. */
 export class UnknownRunError extends HubError {
-  constructor(workflow: string | undefined, runId: string) {
+  /** @param service sentence about the service of the run, if it is another one */
+  constructor(workflow: string | undefined, runId: string, service?: string) {
     const run = workflow === undefined ? quote(runId) : `${quote(runId)} of workflow ${quote(workflow)}`;
-    super(
-      'ERR_UNKNOWN_RUN',
-      `run ${run} is unknown: it never existed, or its record was evicted after newer runs ended`,
-    );
+    const why = 'it never existed, or its record was evicted after newer runs ended';
+    super('ERR_UNKNOWN_RUN', `run ${run} is unknown: ${why}${service === undefined ? '' : `; ${service}`}`);
   }
 }
 

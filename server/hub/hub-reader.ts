@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { InvalidOptionError } from '../errors.js';
 import { checkName, OptionChecker } from '../options.js';
 import type { Redactor } from '../redaction.js';
-import type { ErasedPayloads } from '../transports/event-record.js';
+import { workflowType } from '../transports/delivery.js';
+import type { ErasedPayloads, RunRecord } from '../transports/event-record.js';
 import type { EventMetrics, FailureRecord } from '../transports/statistics/stats.js';
-import type { TransportManager } from '../transports/transport.js';
+import type { RunStore, TransportManager } from '../transports/transport.js';
 import { UnknownEventError, UnknownRunError } from './errors.js';
 import type { EventRef, WorkflowRef } from './events/emit.js';
 import {
@@ -33,11 +34,14 @@ import {
 import type { Lifecycle } from './lifecycle.js';
 import { nearestNames } from './nearest-names.js';
 import type { Registry } from './registry.js';
+import { definedContract, type WorkflowContract } from './runs/define-workflow.js';
 import { introspectRun, type RunIntrospection, type RunQuery } from './runs/run-introspection.js';
+import { WorkflowServices } from './runs/workflow-services.js';
 
 /** The methods of a hub that read: counts, events, runs and health, most of them of all hubs of the transport. */
 export class HubReader {
   readonly transport: TransportManager;
+  protected readonly services: WorkflowServices;
   readonly #redactor: Redactor;
   readonly #registry: Registry;
   readonly #lifecycle: Lifecycle;
@@ -49,6 +53,7 @@ export class HubReader {
 
   constructor(transport: TransportManager, redactor: Redactor, registry: Registry, lifecycle: Lifecycle) {
     this.transport = transport;
+    this.services = new WorkflowServices(transport);
     this.#redactor = redactor;
     this.#registry = registry;
     this.#lifecycle = lifecycle;
@@ -68,11 +73,23 @@ export class HubReader {
   ): Promise<RunIntrospection> {
     new OptionChecker(options, ['outputs'], 'getRun').boolean('outputs', options.outputs);
     checkName(id, 'id of getRun');
+    const { service, runs } = this.transport;
+    const contract = definedContract(source);
+    if (contract !== undefined && !this.#registry.runs(contract, service))
+      return this.#readElsewhere(contract, id, options);
     const { name, type, steps } = this.#registry.runOf(source);
-    const record = await (options.outputs === true
-      ? this.transport.runs.get(type, id)
-      : this.transport.runs.getSince(type, id, 0));
+    const record = await readRun(runs, type, id, options);
     if (record === undefined) throw new UnknownRunError(name, id);
+    return introspectRun(steps, record, this.#redactor, options);
+  }
+
+  /** Reads a run that this hub would not run. */
+  async #readElsewhere(contract: WorkflowContract, id: string, options: RunQuery): Promise<RunIntrospection> {
+    const { name } = contract;
+    const service = contract.service ?? (await this.services.serviceOfRun(name, id));
+    const record = await readRun(this.transport.runs, workflowType(name), id, options, service);
+    if (record === undefined) throw await this.services.unknownRun(name, id, service);
+    const { steps = [] } = (await this.services.describe(name, service)) ?? {};
     return introspectRun(steps, record, this.#redactor, options);
   }
 
@@ -177,6 +194,17 @@ export class HubReader {
     if (this.#registry.hasWorkflow(name) || (await this.#introspector.names()).workflows.has(name)) return;
     await this.#checkEvent(name);
   }
+}
+
+/** Reads a run with what introspection shows. */
+function readRun(
+  runs: RunStore,
+  type: string,
+  id: string,
+  { outputs = false }: RunQuery,
+  service?: string,
+): Promise<RunRecord | undefined> {
+  return outputs ? runs.get(type, id, service) : runs.getSince(type, id, 0, service);
 }
 
 /**

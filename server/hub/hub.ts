@@ -126,9 +126,11 @@ export interface Hub {
    */
   cancel(id: string): Promise<boolean>;
   /**
-   * Starts a run of a workflow. Resolves when the run is accepted.
+   * Starts a run of a workflow: one that this hub registered, or any of which the definition is given, and which another
+   * service may run. Resolves when the run is accepted.
    *
-   * @throws {UnknownWorkflowError} and the errors of `emit`
+   * @throws {UnknownWorkflowError} if the hub has not registered the workflow, and no service is known to run it
+   * @throws the errors of `emit`
    */
   startWorkflow<TInput, TResult>(
     workflow: WorkflowRef<TInput, TResult>,
@@ -138,7 +140,19 @@ export interface Hub {
   /** Starts a run of the workflow of this name. Throws the same errors. */
   startWorkflow(workflow: string, input: unknown, options?: EmitOptions): Promise<WorkflowHandle>;
   /**
-   * Returns the state of a run of this hub's service: the attempts, times and errors of its steps, and what it waits
+   * Returns the handle of a run that was started elsewhere, or before a restart. Does not check that the run exists: the
+   * methods of the handle do.
+   *
+   * @example
+   * ```ts
+   * const run = hub.workflowHandle(fulfil, runId);
+   * const { tracking } = await run.result();
+   * ```
+   * @throws {UnknownWorkflowError | InvalidOptionError | HubNotStartedError | HubStoppedError}
+   */
+  workflowHandle<TResult>(workflow: WorkflowRef<never, TResult> | string, runId: string): WorkflowHandle<TResult>;
+  /**
+   * Returns the state of a run of a workflow that this hub registered, or of which the definition is given: the attempts, times and errors of its steps, and what it waits
    * for. Contains the recorded results only with `outputs: true`. An event that an agent handles is a run too; a name
    * is that of a workflow, or else of an event type.
    *
@@ -150,7 +164,7 @@ export interface Hub {
     options?: RunQuery,
   ): Promise<RunIntrospection>;
   /**
-   * Yields the steps of a run of this hub's service, whichever process runs it: those so far, then each one as it is
+   * Yields the steps of a run, whichever service and process runs it: those so far, then each one as it is
    * recorded, and last `run-end`. Leaving the loop ends the watch, and not the run. The loop throws
    * {@link UnknownRunError} if the run is unknown or no longer retained, {@link HubStoppedError} if the hub stops, and
    * the reason of `signal`.

@@ -21,7 +21,8 @@ import { type PayloadSchema, toStoredBody } from './events/payload-schema.js';
 import type { HubSettings } from './hub-options.js';
 import { observeSends } from './observability.js';
 import type { Registry } from './registry.js';
-import type { AnyWorkflow } from './runs/workflow.js';
+import type { WorkflowContract } from './runs/define-workflow.js';
+import type { WorkflowServices } from './runs/workflow-services.js';
 import type { RegisteredSchedule } from './schedules/schedule.js';
 
 /** Bounds of one round trip of `emitMany`. */
@@ -33,6 +34,8 @@ interface DraftTarget {
   readonly type: string;
   /** Name in errors. */
   readonly name: string;
+  /** Service of a run, if the run is for one alone. */
+  readonly service?: string | undefined;
   readonly schema: PayloadSchema | undefined;
   readonly dedupeWindowMs: number;
   readonly keySource: KeySource;
@@ -42,6 +45,7 @@ interface DraftTarget {
 export class Publisher implements EventPublisher {
   readonly service: string;
   readonly #registry: Registry;
+  readonly #services: WorkflowServices;
   readonly #maxPayloadBytes: number;
   readonly #logger: Logger;
   readonly #publish: TransportManager['publish'];
@@ -51,10 +55,12 @@ export class Publisher implements EventPublisher {
   constructor(
     transport: Pick<TransportManager, 'service' | 'publish'>,
     registry: Registry,
+    services: WorkflowServices,
     { maxPayloadBytes, logger, redactor }: Pick<HubSettings, 'maxPayloadBytes' | 'logger' | 'redactor'>,
   ) {
     this.service = transport.service;
     this.#registry = registry;
+    this.#services = services;
     this.#publish = (envelopes) => transport.publish(envelopes);
     this.#sendOptions = { errorInfo: redactor.info };
     this.#maxPayloadBytes = maxPayloadBytes;
@@ -76,7 +82,25 @@ export class Publisher implements EventPublisher {
     options?: EmitOptions,
     cause?: Cause,
   ): Draft | Promise<Draft> {
-    return this.#draftStart(this.#registry.workflow(target), input, options, cause);
+    const found = this.#registry.startable(target, this.service);
+    if (found === undefined) return this.#refuse(String(target));
+    const { contract, registered } = found;
+    if (registered === undefined && contract.service === undefined)
+      return this.#draftElsewhere(contract, input, options, cause);
+    return this.#draftStart(contract, contract.service, input, options, cause);
+  }
+
+  async #refuse(workflow: string): Promise<never> {
+    throw await this.#services.unknownWorkflow(workflow, this.#registry.nearestWorkflows(workflow));
+  }
+
+  async #draftElsewhere(
+    contract: WorkflowContract,
+    input: unknown,
+    options?: EmitOptions,
+    cause?: Cause,
+  ): Promise<Draft> {
+    return this.#draftStart(contract, await this.#services.serviceOf(contract.name), input, options, cause);
   }
 
   #draftEvent(event: RegisteredEvent, payload: unknown, options?: EmitOptions, cause?: Cause): Draft | Promise<Draft> {
@@ -84,11 +108,19 @@ export class Publisher implements EventPublisher {
     return this.#draft({ type, name: type, schema, dedupeWindowMs, keySource: event }, payload, options, cause);
   }
 
-  #draftStart(workflow: AnyWorkflow, input: unknown, options?: EmitOptions, cause?: Cause): Draft | Promise<Draft> {
+  /** @param service service that alone receives the run; `undefined` for every one that subscribes to its type */
+  #draftStart(
+    workflow: WorkflowContract,
+    service: string | undefined,
+    input: unknown,
+    options?: EmitOptions,
+    cause?: Cause,
+  ): Draft | Promise<Draft> {
     const { name, input: schema } = workflow;
     const target = {
       type: workflowType(name),
       name,
+      service,
       schema,
       dedupeWindowMs: defaultDedupeWindowMs,
       keySource: this.#registry.keySourceOf(workflow),
@@ -114,7 +146,7 @@ export class Publisher implements EventPublisher {
   }
 
   #create(
-    { type, dedupeWindowMs, keySource }: DraftTarget,
+    { type, service, dedupeWindowMs, keySource }: DraftTarget,
     payload: Snapshot,
     options: EmitOptions | undefined,
     cause: Cause | undefined,
@@ -122,6 +154,7 @@ export class Publisher implements EventPublisher {
     const draft = new Draft(type, payload, options ?? noOptions, dedupeWindowMs, cause);
     // Computed from what the handler receives, and apart from it: the function may change its argument.
     if (keySource.key !== undefined) draft.key = keyOf(keySource, payload.copy());
+    if (service !== undefined) draft.service = service;
     return draft;
   }
 
@@ -191,7 +224,9 @@ export class Publisher implements EventPublisher {
     const target = this.#registry.targetOf(schedule);
     const value: unknown = typeof payload === 'function' ? payload(new Date(dueAt)) : payload;
     const id = deriveId(this.service, `schedule:${name}`, String(dueAt));
-    const draft = await ('type' in target ? this.#draftEvent(target, value) : this.#draftStart(target, value));
+    const draft = await ('type' in target
+      ? this.#draftEvent(target, value)
+      : this.#draftStart(target, target.service, value));
     return draft.identify(id);
   }
 

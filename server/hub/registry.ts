@@ -2,11 +2,18 @@ import { DuplicateNameError, InvalidOptionError, quote } from '../errors.js';
 import { workflowType } from '../transports/delivery.js';
 import { EventCycleError, UnknownEventError, UnknownWorkflowError } from './errors.js';
 import type { EventRef, WorkflowRef } from './events/emit.js';
-import type { KeySource, RegisteredEvent } from './events/event.js';
+import {
+  definitionConfig,
+  type EventDefinitionConfig,
+  type KeySource,
+  type RegisteredEvent,
+  resolveEvent,
+} from './events/event.js';
 import { type FollowUpNames, followUpKeys } from './events/follow-ups.js';
 import { type HandlerInfo, handlerInfo, ReportedAgents } from './events/reported-agents.js';
 import { agentsRevision, describeHub, type HubDescription } from './introspection/hub-description.js';
 import { nearestNames } from './nearest-names.js';
+import { definedContract, type WorkflowContract } from './runs/define-workflow.js';
 import type { AnyWorkflow } from './runs/workflow.js';
 import type { RegisteredSchedule } from './schedules/schedule.js';
 
@@ -17,6 +24,13 @@ export interface RunSource {
   readonly type: string;
   /** Steps of a list. */
   readonly steps: AnyWorkflow['steps'];
+}
+
+/** Workflow of which a hub may start runs. */
+export interface StartableWorkflow {
+  readonly contract: WorkflowContract;
+  /** The same, if this hub runs it. */
+  readonly registered: AnyWorkflow | undefined;
 }
 
 /** Events and workflows that are registered on one hub. */
@@ -84,7 +98,12 @@ export class Registry {
    * Returns the name of a workflow and the function that computes the keys of its runs; no function if nothing depends
    * on the keys.
    */
-  keySourceOf({ name, key, trigger, concurrencyPerKey }: AnyWorkflow): KeySource {
+  keySourceOf({
+    name,
+    key,
+    trigger,
+    concurrencyPerKey,
+  }: WorkflowContract & Pick<AnyWorkflow, 'trigger' | 'concurrencyPerKey'>): KeySource {
     const inherited = concurrencyPerKey === undefined ? undefined : this.#events.get(trigger ?? '')?.key;
     const found = key ?? inherited;
     // The schema, or the caller's claim, ensures that the input has the parameter's type.
@@ -99,9 +118,11 @@ export class Registry {
     return this.#workflows.has(name);
   }
 
-  /** Returns a registered event. @throws {UnknownEventError | InvalidOptionError} */
+  /** Returns a registered event, or one whose definition is given. @throws {UnknownEventError | InvalidOptionError} */
   event(target: EventRef<never, unknown> | string): RegisteredEvent {
-    return this.eventOfType(typeof target === 'string' ? target : target?.type);
+    const type = typeof target === 'string' ? target : target?.type;
+    const config = this.#events.has(type) ? undefined : definitionConfig(target);
+    return config === undefined ? this.eventOfType(type) : definedEvent(config);
   }
 
   /** Returns the registered event of a type. @throws {UnknownEventError | InvalidOptionError} */
@@ -116,13 +137,37 @@ export class Registry {
 
   /** Returns a registered workflow. @throws {UnknownWorkflowError | InvalidOptionError} */
   workflow(target: WorkflowRef<never> | string): AnyWorkflow {
-    const name = typeof target === 'string' ? target : target?.name;
-    if (typeof name !== 'string') {
-      throw new InvalidOptionError('workflow', 'a name or the result of createWorkflow', target);
-    }
+    const name = workflowName(target);
     const workflow = this.#workflows.get(name);
-    if (workflow === undefined) throw new UnknownWorkflowError(name, nearestNames(name, this.#workflows.keys()));
-    return workflow;
+    if (workflow !== undefined) return workflow;
+    const remedy =
+      'register it with hub.workflow(createWorkflow(definition, { run })); ctx.startWorkflow starts one of another service';
+    throw new UnknownWorkflowError(name, this.nearestWorkflows(name), definedContract(target) && remedy);
+  }
+
+  /** Returns names of registered workflows that are similar to a name, nearest first. */
+  nearestWorkflows(name: string): readonly string[] {
+    return nearestNames(name, this.#workflows.keys());
+  }
+
+  /** Returns `true` if a hub of a service runs the workflow of a definition. */
+  runs(contract: WorkflowContract, service: string): boolean {
+    return (contract.service ?? service) === service && this.#workflows.has(contract.name);
+  }
+
+  /**
+   * Returns a workflow that a hub may start: one that is registered, or of which the definition is given.
+   *
+   * @param service service of the hub
+   * @throws {InvalidOptionError}
+   */
+  startable(target: WorkflowRef<never> | string, service: string): StartableWorkflow | undefined {
+    const registered = this.#workflows.get(workflowName(target));
+    const contract = definedContract(target);
+    if (registered !== undefined && (contract === undefined || this.runs(contract, service))) {
+      return { contract: registered, registered };
+    }
+    return contract && { contract, registered: undefined };
   }
 
   /** Returns the runs of a workflow, or of an event type that an agent handles. @throws {UnknownWorkflowError} */
@@ -180,6 +225,24 @@ export class Registry {
     const info = handler && handlerInfo(handler);
     if (info !== undefined) this.#handlerInfos.push(info);
   }
+}
+
+function workflowName(target: WorkflowRef<never> | string): string {
+  const name = typeof target === 'string' ? target : target?.name;
+  if (typeof name === 'string') return name;
+  throw new InvalidOptionError('workflow', 'a name or the result of createWorkflow or defineWorkflow', target);
+}
+
+const definedEvents = new WeakMap<EventDefinitionConfig, RegisteredEvent>();
+
+/** Returns the event of a definition that no hub of this process need have registered. */
+function definedEvent(config: EventDefinitionConfig): RegisteredEvent {
+  let event = definedEvents.get(config);
+  if (event === undefined) {
+    event = resolveEvent(config);
+    definedEvents.set(config, event);
+  }
+  return event;
 }
 
 /**

@@ -145,7 +145,7 @@ export interface WorkflowRef<in TInput = unknown, out TResult = unknown> {
 export type Cause = Pick<Envelope, 'id' | 'requestId' | 'depth' | 'trace'>;
 
 /**
- * Event or run before it has an id. Whoever publishes it fills in the id, the `requestId` if it is empty, and the key:
+ * Event or run before it has an id. Whoever publishes it fills in the id, the `requestId` if it is empty, the key, and the service of a run:
  * setting them costs less than a copy.
  */
 export class Draft implements Envelope {
@@ -159,6 +159,7 @@ export class Draft implements Envelope {
   readonly dedupe: Envelope['dedupe'];
   readonly trace: Envelope['trace'];
   key: string | undefined;
+  service: string | undefined;
   readonly causeId: string | undefined;
   readonly #payload: Snapshot;
 

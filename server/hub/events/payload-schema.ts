@@ -175,6 +175,25 @@ export function toStoredBody(
   });
 }
 
+/**
+ * Returns the result of a workflow that transports store, as JSON: the output of its schema.
+ *
+ * @throws {SchemaValidationError} if the schema rejects the result
+ * @throws {PayloadNotJsonError | PayloadTooLargeError} if the schema's output cannot be stored
+ */
+export function toStoredResult(
+  workflow: string,
+  json: string,
+  schema: PayloadSchema,
+  maxPayloadBytes: number,
+): string | Promise<string> {
+  return after(schema.validate(JSON.parse(json)), (result) => {
+    const { issues } = result;
+    if (issues !== undefined) throw new SchemaValidationError(workflow, issues, schema.publicPaths(issues), 'result');
+    return encodePayload(result.value, workflow, maxPayloadBytes, 'its output', true);
+  });
+}
+
 function after<T>(
   result: SchemaResult | Promise<SchemaResult>,
   next: (result: SchemaResult) => T,

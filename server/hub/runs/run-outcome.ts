@@ -2,6 +2,7 @@ import type { ErrorInfo } from '../../errors.js';
 import { StepFailedError, WorkflowVersionError } from '../errors.js';
 import { type CalledFunctions, OutcomeRecorder } from '../events/outcome-recorder.js';
 import { encodeResult } from '../events/payload.js';
+import { toStoredResult } from '../events/payload-schema.js';
 import type { SteppedRun } from './requested-step.js';
 import { entryKey } from './run-entry.js';
 import type { StepRequest } from './run-replay.js';
@@ -39,17 +40,18 @@ export class RunOutcome {
 
   /**
    * Returns the result of the run's function as JSON, and warns of recorded steps that the function never reached.
+   * Synchronous unless the schema of the result is asynchronous.
    *
-   * @throws {HubError} if it is not JSON, or too large
+   * @throws {HubError} if it is not JSON, or too large, or does not match its schema
    */
-  encode(result: unknown): string {
+  encode(result: unknown): string | Promise<string> {
     const { workflow, host, replay } = this.#run;
-    const { name, isEvent, followUps } = workflow;
+    const { name, isEvent, followUps, output } = workflow;
     if (isEvent === true && followUps.onSuccess === undefined && followUps.onComplete === undefined) return 'null';
     const json = encodeResult(result ?? null, name, host.maxPayloadBytes, 'result');
     const steps = replay.unreachedSlots();
     if (steps.length > 0) this.log('warn', { steps }, 'run completed without reaching steps that it recorded');
-    return json;
+    return output === undefined ? json : toStoredResult(name, json, output, host.maxPayloadBytes);
   }
 
   /** Returns the error of a function that does not ask for the step that is recorded next. */

@@ -358,7 +358,13 @@ async function createChildWait(
   if (parent.depth >= maxDepth) throw new DepthLimitError(child.name, parent.depth + 1, maxDepth);
   const draft = await host.publisher.draftRun(child.name, input, undefined, parent);
   const id = deriveId(host.transport.service, parent.id, key);
-  const run = { ...draft, body: draft.body, id, parent: { type: parent.type, id: parent.id, wait: key } };
+  const run = {
+    ...draft,
+    body: draft.body,
+    id,
+    service: undefined,
+    parent: { type: parent.type, id: parent.id, wait: key },
+  };
   const error = host.redactor.info(new WorkflowCancelledError(child.name, id, 'its parent run was cancelled'));
   const onCancel = createFollowUps(host.transport.service, child.followUps, run, { status: 'failed', error });
   return { key, run, ...(onCancel.length > 0 && { onCancel }) };

@@ -1,7 +1,8 @@
 import { OptionChecker } from '../../options.js';
 import type { Redactor } from '../../redaction.js';
+import { workflowOf } from '../../transports/delivery.js';
 import type { OpenWait, RunRecord } from '../../transports/event-record.js';
-import type { RunStore } from '../../transports/transport.js';
+import type { EventLookup, RunStore } from '../../transports/transport.js';
 import { UnknownRunError } from '../errors.js';
 import {
   introspectEntry,
@@ -11,6 +12,7 @@ import {
   type RunIntrospection,
   type StepIntrospection,
 } from './run-introspection.js';
+import type { WorkflowServices } from './workflow-services.js';
 
 /** Event of a run that is watched. */
 export type RunEvent =
@@ -37,12 +39,17 @@ export interface WatchedType {
   readonly type: string;
   /** Steps of a workflow with a list of steps. */
   readonly listed: readonly ListedStep[];
+  /** Service of the runs. @default the hub's */
+  readonly service?: string;
 }
 
 /** Hub that watches a run. */
 export interface WatchHost {
   readonly runs: RunStore;
   readonly redactor: Redactor;
+  readonly lookup: Pick<EventLookup, 'find'>;
+  readonly services: WorkflowServices;
+  /** Types of the runs that the hub runs, or has started or awaited elsewhere. */
   readonly sources: readonly WatchedType[];
   /** Aborts when the hub stops. */
   readonly stopped: AbortSignal;
@@ -58,22 +65,22 @@ export async function* watchRun(
   const stop = new AbortController();
   const signals = [stopped, stop.signal, options.signal].filter((signal) => signal !== undefined);
   const signal = AbortSignal.any(signals);
-  const { type, listed } = await findSource(id, host, signal);
+  const { type, listed, service } = await findSource(id, host, signal);
   const changes = new Changes();
   // Registered first: a run that ends meanwhile may be evicted at once.
-  const end = runs.ended(type, id, signal).then(
+  const end = runs.ended(type, id, signal, service).then(
     (record) => changes.end({ record }),
     (error: unknown) => changes.end({ error }),
   );
   let unwatch: () => void = () => {};
   const reader = new EntryReader(id, redactor);
   try {
-    unwatch = await runs.watch(type, id, () => changes.add());
+    unwatch = await runs.watch(type, id, () => changes.add(), service);
     for (;;) {
       await changes.next();
       const { ended } = changes;
       if (ended === undefined) {
-        const record = await runs.getSince(type, id, reader.position);
+        const record = await runs.getSince(type, id, reader.position, service);
         if (record !== undefined)
           yield* reader.read(record.checkpoints, record.endedAt === undefined ? record.waits : []);
         continue;
@@ -92,17 +99,34 @@ export async function* watchRun(
 }
 
 /** Returns the type of a run. Its id does not tell. @throws {UnknownRunError} */
-async function findSource(id: string, { runs, sources }: WatchHost, signal: AbortSignal): Promise<WatchedType> {
-  const find = async (read: (type: string) => Promise<RunRecord | undefined>): Promise<WatchedType | undefined> => {
-    const found = await Promise.all(sources.map(async (source) => ((await read(source.type)) ? source : undefined)));
+async function findSource(id: string, host: WatchHost, signal: AbortSignal): Promise<WatchedType> {
+  const { runs, sources } = host;
+  const find = async (
+    read: (source: WatchedType) => Promise<RunRecord | undefined>,
+  ): Promise<WatchedType | undefined> => {
+    const found = await Promise.all(sources.map(async (source) => ((await read(source)) ? source : undefined)));
     return found.find((candidate) => candidate !== undefined);
   };
   const source =
-    (await find((type) => runs.getSince(type, id, noEntries))) ??
+    (await find(({ type, service }) => runs.getSince(type, id, noEntries, service))) ??
+    (await findElsewhere(id, host)) ??
     // The transport may hold the end of a run that it does not retain, for those who have just started the run.
-    (await find((type) => runs.ended(type, id, signal)));
+    (await find(({ type, service }) => runs.ended(type, id, signal, service)));
   if (source === undefined) throw new UnknownRunError(undefined, id);
   return source;
+}
+
+/** Returns the type of a run of any service. */
+async function findElsewhere(
+  id: string,
+  { lookup, services }: Pick<WatchHost, 'lookup' | 'services'>,
+): Promise<WatchedType | undefined> {
+  const event = (await lookup.find(id)).find(({ run }) => run !== undefined);
+  if (event === undefined) return undefined;
+  const { type, service } = event;
+  const workflow = workflowOf(type);
+  const description = workflow === undefined ? undefined : await services.describe(workflow, service);
+  return { type, service, listed: description?.steps ?? [] };
 }
 
 /** Position after the entries of every run. */

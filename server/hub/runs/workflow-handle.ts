@@ -2,12 +2,13 @@ import { checkName } from '../../options.js';
 import type { Redactor } from '../../redaction.js';
 import { workflowType } from '../../transports/delivery.js';
 import type { RunRecord } from '../../transports/event-record.js';
-import type { TransportManager } from '../../transports/transport.js';
+import type { RunStore } from '../../transports/transport.js';
 import { RunErasedError, UnknownRunError, WorkflowCancelledError, WorkflowFailedError } from '../errors.js';
 import { createFollowUps } from '../events/follow-ups.js';
 import { countOutcome } from '../observability.js';
 import { introspectRun, type RunIntrospection } from './run-introspection.js';
 import type { AnyWorkflow } from './workflow.js';
+import type { WorkflowServices } from './workflow-services.js';
 
 /** Handle of a workflow run. */
 export interface WorkflowHandle<TResult = unknown> {
@@ -34,9 +35,20 @@ export interface WorkflowHandle<TResult = unknown> {
   cancel(reason?: string): Promise<boolean>;
 }
 
+/** Run of a handle. */
+export interface HandledRun {
+  readonly workflow: string;
+  readonly runId: string;
+  /** Service that has the run; `undefined` if it is to be found. */
+  readonly service: string | undefined;
+  /** The workflow, if this hub registered it and runs it. */
+  readonly registered: Pick<AnyWorkflow, 'steps' | 'followUps'> | undefined;
+}
+
 /** Parts of a hub that a handle uses. */
 export interface HandleParts {
-  readonly transport: Pick<TransportManager, 'service' | 'runs'>;
+  readonly runs: RunStore;
+  readonly services: WorkflowServices;
   readonly redactor: Redactor;
   /** Aborts when the hub stops. */
   readonly stopped: AbortSignal;
@@ -44,38 +56,50 @@ export interface HandleParts {
 
 /** Creates the handle of a run. */
 export function createWorkflowHandle<TResult>(
-  workflow: AnyWorkflow,
-  runId: string,
-  { transport, redactor, stopped }: HandleParts,
+  { workflow, runId, service, registered }: HandledRun,
+  { runs, services, redactor, stopped }: HandleParts,
 ): WorkflowHandle<TResult> {
-  const type = workflowType(workflow.name);
+  const type = workflowType(workflow);
+  let found = service;
 
-  function known(record: RunRecord | undefined): RunRecord {
-    if (record === undefined) throw new UnknownRunError(workflow.name, runId);
-    return record;
+  async function findService(): Promise<string> {
+    found ??= await services.serviceOfRun(workflow, runId);
+    return found;
+  }
+
+  async function known(record: RunRecord | undefined): Promise<RunRecord> {
+    if (record !== undefined) return record;
+    throw registered === undefined
+      ? await services.unknownRun(workflow, runId, await findService())
+      : new UnknownRunError(workflow, runId);
   }
 
   return {
     runId,
     async result() {
-      const { error, result } = known(await transport.runs.ended(type, runId, stopped));
-      if (error !== undefined) throw new WorkflowFailedError(workflow.name, runId, redactor.recorded(error));
-      if (result === undefined) throw new RunErasedError(workflow.name, runId);
+      const { error, result } = await known(await runs.ended(type, runId, stopped, await findService()));
+      if (error !== undefined) throw new WorkflowFailedError(workflow, runId, redactor.recorded(error));
+      if (result === undefined) throw new RunErasedError(workflow, runId);
       // The workflow's type promises what its function returns.
       return JSON.parse(result) as TResult;
     },
     async status() {
-      return introspectRun(workflow.steps, known(await transport.runs.getSince(type, runId, 0)), redactor);
+      const of = await findService();
+      const record = await known(await runs.getSince(type, runId, 0, of));
+      const { steps = [] } = registered ?? (await services.describe(workflow, of)) ?? {};
+      return introspectRun(steps, record, redactor);
     },
     async cancel(because) {
       if (because !== undefined) checkName(because, 'reason of cancel');
-      const { envelope } = known(await transport.runs.get(type, runId));
-      const reason = new WorkflowCancelledError(workflow.name, runId, because);
+      const of = await findService();
+      const { envelope } = await known(await runs.get(type, runId, of));
+      const reason = new WorkflowCancelledError(workflow, runId, because);
       const error = redactor.info(reason);
-      const followUps = createFollowUps(transport.service, workflow.followUps, envelope, { status: 'failed', error });
+      const names = registered?.followUps ?? (await services.describe(workflow, of)) ?? {};
+      const followUps = createFollowUps(of, names, envelope, { status: 'failed', error });
       const outcome = { status: 'failed', cancelled: true, error, durationMs: 0, followUps } as const;
-      const isEnded = (await transport.runs.end(type, runId, outcome, reason)) === 'ok';
-      if (isEnded) countOutcome('failed', type, transport.service);
+      const isEnded = (await runs.end(type, runId, outcome, reason, of)) === 'ok';
+      if (isEnded) countOutcome('failed', type, of);
       return isEnded;
     },
   };

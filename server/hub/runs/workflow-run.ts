@@ -260,13 +260,17 @@ class WorkflowRun implements AttemptRun, SteppedRun, WriterCallbacks {
 
   #complete(result: unknown): void {
     if (this.#isOver) return;
-    let json: string;
     try {
-      json = this.#outcome.encode(result);
+      const json = this.#outcome.encode(result);
+      if (typeof json === 'string') this.#conclude(json);
+      else json.then((stored) => this.#conclude(stored)).catch((error: unknown) => this.#fail(error, 'final'));
     } catch (error) {
       this.#fail(error, 'final');
-      return;
     }
+  }
+
+  #conclude(json: string): void {
+    if (this.#isOver) return;
     const { refusal } = this.#tools;
     if (refusal !== undefined) this.#outcome.log('warn', { err: refusal }, 'run completed although a step was refused');
     this.#stop();

@@ -1,7 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { DuplicateNameError, quote } from '../../errors.js';
 import { checkName, OptionChecker } from '../../options.js';
-import type { RunRetention } from '../../transports/delivery.js';
 import type { EventRef, WorkflowRef } from '../events/emit.js';
 import {
   type FollowUpNames,
@@ -11,9 +10,17 @@ import {
   resolveFollowUpNames,
 } from '../events/follow-ups.js';
 import type { Recorded } from '../events/payload.js';
-import { type JsonSchema, type PayloadSchema, resolveSchema } from '../events/payload-schema.js';
+import type { JsonSchema, PayloadSchema } from '../events/payload-schema.js';
 import { handlerInfo } from '../events/reported-agents.js';
 import { type ResolvedRetry, resolveRetry } from '../events/retry-policy.js';
+import {
+  contractOptions,
+  definedContract,
+  type RetainOptions,
+  resolveContract,
+  type WorkflowContract,
+  type WorkflowDefinition,
+} from './define-workflow.js';
 import type { RunCtx, RunScope, StepCtx, StepOptions } from './step.js';
 
 /** Step of a workflow with a list of steps. */
@@ -24,32 +31,10 @@ export interface WorkflowStep<TPayload = unknown, TResult = unknown, TInput = un
   handler: (ctx: StepCtx<TPayload, TInput>) => TResult;
 }
 
-/** Ended runs that a service retains per workflow. */
-export interface RetainOptions {
-  /** Maximum number of completed runs. @default 50 */
-  completed?: number;
-  /** Maximum number of failed runs. @default 200 */
-  failed?: number;
-  /** Maximum time since the end of a run, in milliseconds. @default no limit */
-  ageMs?: number;
-}
-
-/** Options of `createWorkflow`, without `run` and `steps`. */
-export interface WorkflowConfig<TInput = never, TResult = never, TStart = TInput> extends FollowUps<TResult, TInput> {
-  /** 1 to 512 characters without control characters and unpaired surrogates. */
-  name: string;
-  /** Text that the dashboard shows. */
-  description?: string;
-  /** Schema of the input: a Standard Schema, such as one of Zod, or a JSON Schema. */
-  input?: StandardSchemaV1<TStart, TInput> | JsonSchema;
+/** Options of `createWorkflow(definition, settings)`, without `run`: those that say how its service runs a workflow. */
+export interface WorkflowSettings<TInput = never, TResult = never> extends FollowUps<TResult, TInput> {
   /** Event type that starts a run. The event's payload is the run's input. */
   trigger?: EventRef<never, TInput> | string;
-  /**
-   * Returns the key of a run from its input, as the function receives it: 1 to 512 characters without control characters
-   * and unpaired surrogates, or `undefined` for a run that no limit per key applies to. Keys take turns. Not allowed with
-   * a `trigger`: runs of such a workflow have the key that the event type computes.
-   */
-  key?: (input: TInput) => string | undefined;
   /**
    * Maximum number of runs per key that have started and not ended, suspended ones included, over all hubs of the
    * service. With 1, the runs of a key run one after the other, in the order of their acceptance. Requires a `key`, of
@@ -61,6 +46,23 @@ export interface WorkflowConfig<TInput = never, TResult = never, TStart = TInput
    * with that version resumes it. @default 1
    */
   version?: number;
+}
+
+/** Options of `createWorkflow`, without `run` and `steps`. */
+export interface WorkflowConfig<TInput = never, TResult = never, TStart = TInput>
+  extends WorkflowSettings<TInput, TResult> {
+  /** 1 to 512 characters without control characters and unpaired surrogates. */
+  name: string;
+  /** Text that the dashboard shows. */
+  description?: string;
+  /** Schema of the input: a Standard Schema, such as one of Zod, or a JSON Schema. */
+  input?: StandardSchemaV1<TStart, TInput> | JsonSchema;
+  /**
+   * Returns the key of a run from its input, as the function receives it: 1 to 512 characters without control characters
+   * and unpaired surrogates, or `undefined` for a run that no limit per key applies to. Keys take turns. Not allowed with
+   * a `trigger`: runs of such a workflow have the key that the event type computes.
+   */
+  key?: (input: TInput) => string | undefined;
   /** Ended runs to retain. @default the newest 50 completed and 200 failed runs, of any age */
   retain?: RetainOptions;
 }
@@ -76,15 +78,13 @@ export interface UntypedWorkflowConfig extends Omit<WorkflowConfig, 'input' | 't
 }
 
 /** Workflow: a function, or a list of steps, whose steps are recorded. `hub.workflow` registers it. */
-export interface HubWorkflow<in TInput = unknown, out TResult = unknown> extends WorkflowRef<TInput, TResult> {
-  readonly description?: string;
+export interface HubWorkflow<in TInput = unknown, out TResult = unknown>
+  extends WorkflowRef<TInput, TResult>,
+    WorkflowContract {
+  readonly name: string;
   readonly trigger?: string;
   readonly version: number;
-  readonly retain: RunRetention;
-  /** Returns the key of a run from its input. */
-  readonly key?: (input: never) => unknown;
   readonly concurrencyPerKey?: number;
-  readonly input?: PayloadSchema;
   /** Steps of a list; empty for a workflow with a `run` function. */
   readonly steps: readonly ResolvedStep[];
   readonly followUps: FollowUpNames;
@@ -126,6 +126,11 @@ type List<I, R, S, T extends readonly unknown[]> = WorkflowConfig<I, NoInfer<Rec
 export function createWorkflow<I, R, S = I>(
   config: WorkflowConfig<I, NoInfer<Recorded<Awaited<R>>>, S> & { run: (ctx: RunCtx<I>) => R },
 ): HubWorkflow<S, Recorded<Awaited<R>>>;
+/** Creates the workflow of a definition. Its `run` receives and returns what the definition says. Throws the same errors. */
+export function createWorkflow<S, R, I, O>(
+  definition: WorkflowDefinition<S, R, I, O>,
+  settings: WorkflowSettings<I, R> & { run: (ctx: RunCtx<I>) => O | Promise<O> },
+): HubWorkflow<S, R>;
 // TypeScript infers the payload of a step from the step before it only in a list of known length.
 export function createWorkflow<I, A, S = I>(config: List<I, A, S, [First<I, A>]>): HubWorkflow<S, Recorded<Awaited<A>>>;
 export function createWorkflow<I, A, B, S = I>(
@@ -175,36 +180,61 @@ export function createWorkflow<I, R, S = I>(
     | (UntypedWorkflowConfig & { run?: never })
     | (WorkflowConfig<I, NoInfer<Recorded<Awaited<R>>>, S> & { run: (ctx: RunCtx<I>) => R; steps?: never }),
 ): HubWorkflow;
-export function createWorkflow(config: AnyConfig): HubWorkflow<unknown, never> {
+export function createWorkflow(
+  config: AnyConfig | WorkflowDefinition,
+  settings?: AnySettings,
+): HubWorkflow<unknown, never> {
+  const contract = definedContract(config);
+  // Only a definition lacks the options of a workflow.
+  return contract === undefined ? createOwn(config as AnyConfig) : implement(contract, settings ?? {});
+}
+
+function createOwn(config: AnyConfig): HubWorkflow<unknown, never> {
   checkName(config?.name, 'name of a workflow');
-  const { name, description, version = 1, input, key, concurrencyPerKey } = config;
-  const owner = `workflow ${quote(name)}`;
+  const owner = `workflow ${quote(config.name)}`;
   const check = new OptionChecker(config, [...workflowOptions, 'run', 'steps'], owner);
-  check.string('description', description);
-  check.count('version', version);
   check.function('run', config.run);
   const isOneOfBoth = (config.run === undefined) !== (config.steps === undefined);
   check.that(isOneOfBoth, 'run or steps', 'given, one of the two', config.run);
-  const trigger = resolveEventName(config.trigger, `trigger of ${owner}`);
-  check.function('key', key);
+  return resolveWorkflow(resolveContract(config, check, owner), config, check, owner);
+}
+
+function implement(contract: WorkflowContract, settings: AnySettings): HubWorkflow<unknown, never> {
+  const owner = `workflow ${quote(contract.name)}`;
+  const check = new OptionChecker(settings, [...settingOptions, ...contractOptions, 'run'], owner);
+  for (const option of contractOptions) {
+    const value: unknown = Reflect.get(settings, option);
+    check.that(value === undefined, option, 'omitted, because it belongs to the definition', value);
+  }
+  check.required('run', settings.run);
+  check.function('run', settings.run);
+  return resolveWorkflow(contract, settings, check, owner);
+}
+
+function resolveWorkflow(
+  contract: WorkflowContract,
+  settings: AnySettings,
+  check: OptionChecker,
+  owner: string,
+): HubWorkflow<unknown, never> {
+  const { key } = contract;
+  const { version = 1, concurrencyPerKey } = settings;
+  check.count('version', version);
+  const trigger = resolveEventName(settings.trigger, `trigger of ${owner}`);
   check.that(key === undefined || trigger === undefined, 'key', 'omitted if there is a trigger', key);
   check.count('concurrencyPerKey', concurrencyPerKey);
   const hasKey = key !== undefined || trigger !== undefined;
   check.that(concurrencyPerKey === undefined || hasKey, 'key', 'set if concurrencyPerKey is', key);
-  const steps = config.steps === undefined ? [] : resolveSteps(config.steps, owner, check);
+  const steps = settings.steps === undefined ? [] : resolveSteps(settings.steps, owner, check);
   // The function that is not a list was checked above.
-  const run = config.run as ((ctx: RunCtx) => unknown) | undefined;
+  const run = settings.run as ((ctx: RunCtx) => unknown) | undefined;
   return {
-    name,
-    ...(description !== undefined && { description }),
+    ...contract,
     ...(trigger !== undefined && { trigger }),
-    ...(input !== undefined && { input: resolveSchema(input, owner) }),
-    ...(key !== undefined && { key }),
     ...(concurrencyPerKey !== undefined && { concurrencyPerKey }),
     version,
-    retain: resolveRetention(config.retain, owner),
     steps,
-    followUps: resolveFollowUpNames(config, owner),
+    followUps: resolveFollowUpNames(settings, owner),
     // The overloads give the workflow the types of its function.
     run: run === undefined ? (scope: RunScope) => runStepList(steps, scope) : ({ ctx }: RunScope) => run(ctx),
   };
@@ -215,34 +245,24 @@ export function isWorkflow(value: unknown): value is AnyWorkflow {
   return typeof value === 'object' && value !== null && 'name' in value && 'steps' in value && 'followUps' in value;
 }
 
-interface AnyConfig extends Partial<Record<'trigger' | 'onSuccess' | 'onFailure' | 'onComplete' | 'run', unknown>> {
+interface AnySettings extends Partial<Record<'trigger' | 'onSuccess' | 'onFailure' | 'onComplete' | 'run', unknown>> {
+  concurrencyPerKey?: number;
+  version?: number;
+  steps?: readonly unknown[];
+}
+
+interface AnyConfig extends AnySettings {
   name: string;
   description?: string;
   input?: StandardSchemaV1 | JsonSchema;
   key?: (input: never) => unknown;
-  concurrencyPerKey?: number;
-  version?: number;
   retain?: RetainOptions;
-  steps?: readonly unknown[];
 }
+
+const settingOptions: readonly string[] = ['trigger', 'concurrencyPerKey', 'version', ...followUpKeys];
 
 /** Options of every workflow. */
-export const workflowOptions: readonly string[] = [
-  ...['name', 'description', 'input', 'trigger', 'key', 'concurrencyPerKey', 'version', 'retain'],
-  ...followUpKeys,
-];
-
-function resolveRetention(retain: RetainOptions = {}, owner: string): RunRetention {
-  const check = new OptionChecker(retain, ['completed', 'failed', 'ageMs'], owner, 'retain');
-  const { completed = 50, failed = 200, ageMs } = retain;
-  check.count('completed', completed, { min: 0, max: maxRetained });
-  check.count('failed', failed, { min: 0, max: maxRetained });
-  check.durationMs('ageMs', ageMs, { min: 1 });
-  return { completed, failed, ...(ageMs !== undefined && { ageMs }) };
-}
-
-/** Maximum of `retain.completed` and `retain.failed`. */
-const maxRetained = 100_000;
+export const workflowOptions: readonly string[] = ['name', 'description', 'input', 'key', 'retain', ...settingOptions];
 
 function resolveSteps(steps: readonly unknown[], owner: string, check: OptionChecker): ResolvedStep[] {
   check.that(Array.isArray(steps) && steps.length > 0, 'steps', 'an array of one or more steps', steps);
@@ -344,6 +364,8 @@ export interface RunDefinition {
   readonly name: string;
   readonly version: number;
   readonly input?: PayloadSchema;
+  /** Schema of the result. */
+  readonly output?: PayloadSchema;
   readonly followUps: FollowUpNames;
   readonly run: (scope: never) => unknown;
   /** The run is an event's. */

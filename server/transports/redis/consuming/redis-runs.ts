@@ -58,7 +58,7 @@ export class RedisRuns implements RunStore {
     id: string,
     outcome: Outcome,
     reason: Error,
-    service = this.#parts.service,
+    service: string = this.#parts.service,
   ): Promise<CommitResult> {
     const { commands, settings, consumption } = this.#parts;
     const args = [...this.#place(type, id, service), encodeReason(reason), ...outcomeArguments(outcome, 1, service)];
