@@ -1,4 +1,4 @@
-import { HubError, messageOf, quote } from '../../errors.js';
+import { HubError, messageOf } from '../../errors.js';
 import { fullPublicInfo } from '../../redaction.js';
 import { BackpressureError } from '../errors.js';
 
@@ -10,12 +10,13 @@ export class UnexpectedDataError extends HubError {
   }
 }
 
-/** The installed version of BullMQ is not supported. */
+/** The installed version of BullMQ does not work as Hubline expects. */
 export class UnsupportedVersionError extends HubError {
-  constructor(script: string, supported: string) {
+  /** @param expectation that the installed version does not meet */
+  constructor(version: string, expectation: string, supported: string) {
     super(
       'ERR_UNSUPPORTED_VERSION',
-      `redisTransport does not know the script ${quote(script)} of the installed bullmq; install bullmq@${supported}`,
+      `redisTransport cannot use bullmq@${version}, of which it expects: ${expectation}; install bullmq@${supported}`,
     );
   }
 }

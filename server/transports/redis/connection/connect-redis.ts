@@ -1,36 +1,20 @@
-import { createHash } from 'node:crypto';
 import type { Redis, RedisOptions } from 'ioredis';
 import { isLoopbackHost } from '../../../options.js';
 import { MissingPackageError } from '../../errors.js';
 import type { Logger } from '../../transport.js';
-import { isRefusedDatabase, UnsupportedVersionError, withoutArguments } from '../redis-errors.js';
+import { isRefusedDatabase, withoutArguments } from '../redis-errors.js';
 import type { RedisSettings } from '../redis-options.js';
 import { followPrimary } from './follow-primary.js';
 
-/** Versions of BullMQ whose scripts {@link adaptScript} knows. */
+/** Versions of BullMQ with which Hubline is tested. */
 export const supportedBullmq = '6.7';
 
-// SHA-256 of the script that finds the jobs of lost processes. The scripts of Hubline lease jobs as this very text
-// expects it, and count the losses that it notes.
-const moveStalledHashes: readonly string[] = ['dad86d89b50d825fb9ad1e95ef0ca9ae459ba16e837663fdbfc7be6de003debb'];
+/** Packages that the transport needs. */
+export const packages: string = `bullmq@${supportedBullmq} ioredis@6`;
 
 // Redis stops a script at its first write when memory is used up, unless the script has freed some before. The
 // scripts of BullMQ that consumers run lead to freed memory, so that Redis must not stop them.
 const runWhenFull = "redis.call('DEL', KEYS[1] .. ':nothing')\n";
-
-/**
- * Returns a script of BullMQ as consumers run it.
- *
- * @param name of the command, such as `moveStalledJobsToWait:6.7.0`
- * @throws {UnsupportedVersionError} if the installed BullMQ has another `moveStalledJobsToWait`
- */
-export function adaptScript(name: string, lua: string): string {
-  const isKnown = moveStalledHashes.includes(createHash('sha256').update(lua).digest('hex'));
-  if (name.startsWith('moveStalledJobsToWait:') && !isKnown) throw new UnsupportedVersionError(name, supportedBullmq);
-  return runWhenFull + lua;
-}
-
-const packages = `bullmq@${supportedBullmq} ioredis@6`;
 
 /** Properties of one kind of connection. */
 export interface ConnectionKind {
@@ -82,15 +66,6 @@ async function loadIoredis(): Promise<Pick<typeof import('ioredis'), 'Redis'>> {
   }
 }
 
-/** Loads `bullmq`, an optional dependency, at first use. @throws {MissingPackageError} */
-export async function loadBullmq(): Promise<Pick<typeof import('bullmq'), 'Worker' | 'WaitingError'>> {
-  try {
-    return await import('bullmq');
-  } catch (cause) {
-    throw new MissingPackageError('redisTransport', packages, cause);
-  }
-}
-
 // BullMQ waits for a job up to 10 s per command: a connection that is silent for longer is lost.
 const socketTimeoutMs = 15_000;
 
@@ -107,8 +82,7 @@ export async function connectConsumer(settings: RedisSettings, logger: Logger): 
   });
   logConnection(connection, logger);
   const define = connection.defineCommand.bind(connection);
-  connection.defineCommand = (name, definition) =>
-    define(name, { ...definition, lua: adaptScript(name, definition.lua) });
+  connection.defineCommand = (name, definition) => define(name, { ...definition, lua: runWhenFull + definition.lua });
   return connection;
 }
 

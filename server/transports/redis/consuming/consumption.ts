@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate as endOfTurn } from 'node:timers/promises';
 import type { CloseResult, ConsumeOptions, Logger } from '../../transport.js';
+import { checkBullmq } from '../connection/bullmq.js';
 import type { CommandClient } from '../connection/command-client.js';
 import { checkServer, connectConsumer } from '../connection/connect-redis.js';
 import type { DataEpoch } from '../connection/data-epoch.js';
@@ -59,6 +60,7 @@ export class Consumption {
     this.#membership = membership;
     membership.onRegisteredAgain(() => void this.#runEnds?.then((runEnds) => runEnds.readAgain()).catch(() => {}));
     if (subscriptions.length === 0) return this.#join(membership);
+    await commands.run((client) => checkBullmq(client, settings.prefix), { isRepeatable: true });
     const connection = await connectConsumer(settings, logger);
     recorder.use(connection);
     const consumer = new JobConsumer({ ...parts, connection, recorder }, options);

@@ -3,14 +3,14 @@ import { maxTimeoutMs } from '../../clock.js';
 import type { Subscription } from '../../delivery.js';
 import { LeaseLostError, ShutdownError } from '../../errors.js';
 import type { CloseResult, ConsumeOptions, Logger } from '../../transport.js';
+import { loadBullmq } from '../connection/bullmq.js';
 import type { CommandClient } from '../connection/command-client.js';
-import { loadBullmq } from '../connection/connect-redis.js';
 import { readNumber } from '../connection/reply.js';
 import { scripts } from '../connection/script.js';
 import { argumentPortions } from '../connection/tick-batch.js';
 import { decodeAnyEnvelope } from '../jobs/event-codec.js';
 import type { ServedQueue } from '../membership/rebalance.js';
-import { serviceTypeOf, sharedQueue } from '../names.js';
+import { serviceTypeOf } from '../names.js';
 import { withoutArguments } from '../redis-errors.js';
 import type { RedisSettings } from '../redis-options.js';
 import type { Lease, LeaseRecorder } from './lease-recorder.js';
@@ -66,7 +66,7 @@ export class JobConsumer {
   /**
    * Starts and stops workers, so that this process serves these queues and no others.
    *
-   * @throws {UnsupportedVersionError | MissingPackageError}
+   * @throws {MissingPackageError}
    */
   serve(served: readonly ServedQueue[]): Promise<void> {
     const serving = this.#serving.then(() => this.#serve(served));
@@ -76,26 +76,25 @@ export class JobConsumer {
 
   async #serve(served: readonly ServedQueue[]): Promise<void> {
     const names = new Set(served.map(({ name }) => name));
-    const ends = [...this.#queues.values()].filter(({ name }) => !names.has(name)).map((queue) => this.#end(queue));
-    const starts = served.map((queue) => this.#begin(queue));
-    await Promise.all([...ends, ...starts]);
+    for (const queue of this.#queues.values()) if (!names.has(queue.name)) this.#end(queue);
+    await Promise.all(served.map((queue) => this.#begin(queue)));
   }
 
   async #begin({ name, slots }: ServedQueue): Promise<void> {
     if (this.#isClosing) return;
-    const { service, processId, settings, connection, recorder, logger } = this.#parts;
+    const { processId, settings, connection, recorder, logger } = this.#parts;
     const current = this.#queues.get(name);
     if (current !== undefined) return current.use(this.#slotsOf(name, slots));
-    // The slots of a queue of one type change with the limits of the type.
-    const maxJobs = name === sharedQueue(service) ? this.#options.concurrency : Number.MAX_SAFE_INTEGER;
     const bullmq = await loadBullmq();
-    const queueSettings: QueueSettings = { name, maxJobs, slots: this.#slotsOf(name, slots) };
+    const queueSettings: QueueSettings = {
+      name,
+      slots: this.#slotsOf(name, slots),
+      onError: (error) =>
+        logger.warn({ err: withoutArguments(error), queue: name }, 'worker error; the worker retries'),
+    };
     const parts = { connection, settings, recorder, processId };
     const queue = new WorkerQueue(queueSettings, bullmq, parts, (from, job) => this.#handle(from, job));
     this.#queues.set(name, queue);
-    queue.onError((error) =>
-      logger.warn({ err: withoutArguments(error), queue: name }, 'worker error; the worker retries'),
-    );
     await queue.start();
   }
 
@@ -107,11 +106,11 @@ export class JobConsumer {
     return own;
   }
 
-  async #end(queue: WorkerQueue): Promise<void> {
+  #end(queue: WorkerQueue): void {
     if (queue.deliveries.size > 0 || this.#isClosing) return;
     this.#queues.delete(queue.name);
     this.#ending.add(queue);
-    await queue.pause();
+    queue.pause();
     const { logger } = this.#parts;
     void queue
       .close()
@@ -160,7 +159,7 @@ export class JobConsumer {
     // A queue that is starting waits for Redis, however long that is gone.
     await within(settings.emitTimeoutMs, this.#serving);
     const queues = this.#all();
-    await Promise.all(queues.map((queue) => queue.pause()));
+    for (const queue of queues) queue.pause();
     await this.#drained(drainMs);
     const released = await Promise.all(queues.map((queue) => this.#interrupt(queue)));
     const overdue = this.#overdue.abandon();

@@ -115,7 +115,7 @@ export class LeaseRecorder {
     const args = [...head, ...outcomes.flatMap((outcome) => outcome.args), queue, lockDurationMs];
     const connection = this.#connection;
     if (tokens.length === 0 || connection === undefined) return this.#run(scripts.advanceJobs, () => args);
-    // Not repeated here: BullMQ repeats a fetch while it needs a job.
+    // Not repeated here: a worker repeats a fetch while it needs a job.
     return scripts.advanceJobs.run(connection, prefix, [...args, ...tokens]);
   }
 

@@ -70,7 +70,7 @@ describe('a lease', () => {
     const firstLease = leaseOf(first);
     await first.commit(retry(0));
     const second = await next(shop);
-    // BullMQ uses a token again if the worker fetches the next job at once.
+    // Builds before this one used a token again if the worker fetched the next job at once.
     const earlier = { ...firstLease, token: leaseOf(second).token };
     const settings = resolveRedisOptions({ url: server.url, prefix: prefix() });
     const commands = new CommandClient(settings, silentLogger);

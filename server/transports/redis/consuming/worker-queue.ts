@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import type { Worker } from 'bullmq';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { type EventStarter, loneEvents } from '../../lone-events.js';
-import type { loadBullmq } from '../connection/connect-redis.js';
-import { queueKey, redisKey } from '../connection/keys.js';
+import { awaitOwnMarker, type Bullmq, openQueueBackend, type QueueBackend } from '../connection/bullmq.js';
+import { queueKey } from '../connection/keys.js';
+import { isTransient } from '../redis-errors.js';
 import type { RedisSettings } from '../redis-options.js';
 import type { FetchedJob, LeaseRecorder } from './lease-recorder.js';
 import type { RedisDelivery } from './redis-delivery.js';
@@ -21,13 +22,10 @@ export interface Job extends FetchedJob {
 /** Worker queue as a process serves it. */
 export interface QueueSettings {
   readonly name: string;
-  /**
-   * Number of running jobs at which BullMQ stops to fetch, which saves a command per job. It is fixed: BullMQ would not
-   * notice a change until one of the jobs ends.
-   */
-  readonly maxJobs: number;
   /** Slots of which each job takes one; `undefined` if only the gate limits their number. */
   readonly slots: Slots | undefined;
+  /** Called for each error after which the queue continues. */
+  readonly onError: (error: Error) => void;
 }
 
 /** Parts that the queues of a process share. */
@@ -38,15 +36,14 @@ export interface WorkerQueueParts {
   readonly processId: string;
 }
 
-type Popped = ReturnType<Awaited<NonNullable<Worker['backend']['blockingConnection']>['client']>['bzpopmin']>;
-type Fetched = Awaited<ReturnType<Worker['backend']['moveToActive']>>;
+// Time for which a worker waits for a job before it looks for one without being woken.
+const idleWaitMs = 5_000;
+const retryDelayMs = 1_000;
 
-// Reply of a fetch that finds no job: no data, no id, no rate limit, no due time.
-const nothing: Fetched = [null, '', 0, 0];
-// BullMQ would fail the job by itself: scripts.countCrash counts losses instead.
-const neverFailStalled = 1_000_000_000;
-
-/** Queue of BullMQ with this process's worker. */
+/**
+ * Queue of BullMQ that this process serves. Jobs come from the gates, several per call. BullMQ's backend wakes a worker
+ * that waits for a job, and finds the jobs of lost processes.
+ */
 export class WorkerQueue implements EventStarter {
   readonly name: string;
   /** Prefix of the queue's keys. */
@@ -54,111 +51,81 @@ export class WorkerQueue implements EventStarter {
   /** Running deliveries by job id, in the order of their start. */
   readonly deliveries: Map<string, RedisDelivery> = new Map();
   readonly #connection: Redis;
-  readonly #worker: Worker;
+  readonly #backend: QueueBackend;
   readonly #stopped = new AbortController();
   readonly #recorder: LeaseRecorder;
+  readonly #handle: JobHandler;
+  readonly #onError: (error: Error) => void;
   readonly #processId: string;
-  /** Fetched jobs, by their token. BullMQ would fail to parse changed data. */
-  readonly #fetched = new Map<string, Omit<Job, 'token'>>();
-  /** Fetches and the jobs that they found, by their token, with the slots that they have taken. */
-  readonly #active = new Map<string, Slots | undefined>();
+  readonly #tokenPrefix: string;
+  readonly #stalledIntervalMs: number;
   readonly #awaitingResume = new Set<() => void>();
+  /** Chains of jobs, each in one slot after another. */
+  readonly #chains = new Set<Promise<void>>();
   #slots: Slots | undefined;
-  #running: Promise<void> = Promise.resolve();
+  #fetches = 0;
+  #active = 0;
+  /** The last fetch found no job. */
+  #isDrained = false;
+  /** Time on the clock of `performance` at which the next job is due. */
+  #dueAt: number | undefined;
+  #running: Promise<unknown> = Promise.resolve();
   #leaveProcess = (): void => {};
 
   constructor(
-    { name, maxJobs, slots }: QueueSettings,
-    { Worker, WaitingError }: Awaited<ReturnType<typeof loadBullmq>>,
+    { name, slots, onError }: QueueSettings,
+    bullmq: Bullmq,
     { connection, settings, recorder, processId }: WorkerQueueParts,
     handle: JobHandler,
   ) {
-    const { prefix, lockDurationMs, stalledIntervalMs } = settings;
     this.name = name;
-    this.key = queueKey(prefix, name);
+    this.key = queueKey(settings.prefix, name);
     this.#recorder = recorder;
-    this.#processId = processId;
     this.#connection = connection;
     this.#slots = slots;
-    // Tells BullMQ that a script has moved the job. One instance serves all jobs, because errors are slow to create.
-    const hasMoved = new WaitingError();
-    this.#worker = new Worker(
-      name,
-      async (_, token = '') => {
-        const job = this.#fetched.get(token);
-        this.#fetched.delete(token);
-        try {
-          if (job !== undefined) await handle(this, { ...job, token });
-        } catch (error) {
-          // The lock expires, and the job is delivered again. BullMQ must not fail it.
-          this.#worker.emit('error', error instanceof Error ? error : new Error(String(error)));
-        } finally {
-          this.#end(token);
-        }
-        throw hasMoved;
-      },
-      {
-        connection,
-        prefix: redisKey(prefix, 'queue'),
-        autorun: false,
-        concurrency: maxJobs,
-        lockDuration: lockDurationMs,
-        skipLockRenewal: true,
-        stalledInterval: stalledIntervalMs,
-        maxStalledCount: neverFailStalled,
-        runRetryDelay: 1_000,
-      },
-    );
-    this.#fetchJobs();
-    this.#takeSlots();
-    // Tokens start with the id of the worker. BullMQ does not let its users set it.
-    Object.assign(this.#worker, { id: `${processId}.${randomUUID()}` });
+    this.#handle = handle;
+    this.#onError = onError;
+    this.#processId = processId;
+    this.#tokenPrefix = `${processId}.${randomUUID()}`;
+    this.#stalledIntervalMs = settings.stalledIntervalMs;
+    this.#backend = openQueueBackend(bullmq, name, { connection, settings, isBlocking: true });
+    this.#backend.on('error', onError);
+    this.#stopped.signal.addEventListener('abort', () => this.resume());
   }
 
-  onError(listener: (error: Error) => void): void {
-    this.#worker.on('error', listener);
-  }
-
-  /** Changes the slots; running jobs keep theirs. */
+  /** Changes the slots; running jobs retain theirs. */
   use(slots: Slots | undefined): void {
     this.#slots = slots;
   }
 
   async start(): Promise<void> {
-    await this.#worker.waitUntilReady();
-    await this.#hearOwnMarker();
+    await this.#backend.waitUntilReady();
+    await awaitOwnMarker(this.#backend, this.#processId);
     if (this.#stopped.signal.aborted) return;
     this.#leaveProcess = loneEvents.join(this);
-    this.#running = this.#worker.run();
-  }
-
-  /** Lets the worker wait for the marker of its process too, which wakes no other one. */
-  async #hearOwnMarker(): Promise<void> {
-    const client = await this.#worker.backend.blockingConnection?.client;
-    if (client === undefined) return;
-    // BullMQ declares the one key that it uses, but this is a client of ioredis, which takes several.
-    const pop = client.bzpopmin.bind(client) as unknown as (...args: [string, string, number]) => Popped;
-    client.bzpopmin = (marker, timeout) => pop(marker, `${marker}:${this.#processId}`, timeout);
+    this.#running = Promise.all([this.#takeJobs(), this.#recoverJobs()]);
   }
 
   /** Takes no further job. */
-  async pause(): Promise<void> {
+  pause(): void {
     this.#stopped.abort();
-    await this.#worker.pause(true);
   }
 
   /** Resolves when all handlers of jobs have resolved. */
   async close(): Promise<void> {
+    this.pause();
     try {
-      await this.#worker.close(true);
+      await this.#backend.close(true);
       await this.#running;
+      await Promise.all(this.#chains);
     } finally {
       this.#leaveProcess();
     }
   }
 
+  /** Number of fetches, and of the jobs that they found. */
   get active(): number {
-    return this.#active.size;
+    return this.#active;
   }
 
   resume(): void {
@@ -166,63 +133,116 @@ export class WorkerQueue implements EventStarter {
     this.#awaitingResume.clear();
   }
 
-  /** Lets BullMQ fetch jobs from the gates. */
-  #fetchJobs(): void {
-    this.#worker.backend.moveToActive = async (token) => {
-      const askedAt = performance.now();
+  /** Fetches jobs one after the other while there are jobs and slots; each chain then continues by itself. */
+  async #takeJobs(): Promise<void> {
+    while (!this.#stopped.signal.aborted) {
+      const wasWoken = this.#isDrained && (await this.#waitForJob());
+      const reserved = await this.#reserve(wasWoken);
+      if (reserved === undefined) continue;
+      const job = await this.#fetch(reserved.slots);
+      if (job === undefined) continue;
+      const chain = this.#runChain(job, reserved.slots);
+      this.#chains.add(chain);
+      void chain.finally(() => this.#chains.delete(chain));
+    }
+  }
+
+  /** Handles a job, then the next one at once: its fetch shares the call that records the outcome. */
+  async #runChain(first: Job, slots: Slots | undefined): Promise<void> {
+    let job: Job | undefined = first;
+    let taken = slots;
+    while (job !== undefined) {
+      try {
+        await this.#handle(this, job);
+      } catch (error) {
+        // The lock expires, and the job is delivered again.
+        this.#onError(error instanceof Error ? error : new Error(String(error)));
+      }
+      this.#end(taken);
+      if (this.#stopped.signal.aborted || loneEvents.isReserved) return;
+      taken = this.#slots;
+      if (taken !== undefined && !taken.tryTake()) return;
+      job = await this.#fetch(taken);
+    }
+  }
+
+  /** Leases the next job, which takes the slot. */
+  async #fetch(slots: Slots | undefined): Promise<Job | undefined> {
+    this.#active += 1;
+    const token = `${this.#tokenPrefix}:${this.#fetches++}`;
+    const askedAt = performance.now();
+    try {
       const { job, dueInMs } = await this.#recorder.fetch(this.name, token);
-      if (job === undefined) return dueInMs === undefined ? nothing : [null, '', 0, Date.now() + dueInMs];
-      this.#fetched.set(token, { ...job, askedAt });
-      return [jobJson(job), job.id, 0, 0];
-    };
+      if (job !== undefined) {
+        this.#isDrained = false;
+        return { ...job, token, askedAt };
+      }
+      this.#isDrained = true;
+      this.#dueAt = dueInMs === undefined ? undefined : performance.now() + dueInMs;
+      this.#end(slots);
+    } catch (error) {
+      this.#report(error);
+      this.#end(slots);
+      await this.#pauseFor(retryDelayMs);
+    }
+    return undefined;
+  }
+
+  #end(slots: Slots | undefined): void {
+    slots?.release();
+    this.#active -= 1;
+    loneEvents.check();
   }
 
   /**
-   * Lets the worker take a slot before it asks Redis for a job, so that no job waits here while another process has a
-   * slot. The worker must not wait for a slot while it fetches: it runs no fetched job meanwhile. It waits where it
-   * would wait for a job.
+   * Takes a slot before Redis is asked for a job, so that no job waits here while another process has a slot. Resolves
+   * with `undefined` if the worker takes no further job.
+   *
+   * @param wasWoken if this worker has consumed the marker of a job that another process may be free for
    */
-  #takeSlots(): void {
-    const { backend } = this.#worker;
-    const moveToActive = backend.moveToActive.bind(backend);
-    const waitForJob = backend.waitForJob.bind(backend);
-    let awaited: Slots | 'resume' | undefined;
-    let reserved: Slots | undefined;
-    const waitFor = async (what: Slots | 'resume'): Promise<typeof nothing> => {
-      awaited = what;
-      // The worker has consumed the marker of a job that another process may be free for.
+  async #reserve(wasWoken: boolean): Promise<{ readonly slots: Slots | undefined } | undefined> {
+    let hasMarker = wasWoken;
+    const returnMarker = async (): Promise<void> => {
+      if (!hasMarker) return;
+      hasMarker = false;
       await this.#connection.zadd(`${this.key}marker`, 0, '0');
-      return nothing;
     };
-
-    backend.moveToActive = async (token, workerName) => {
-      if (loneEvents.isReserved) return waitFor('resume');
-      const slots = reserved ?? this.#slots;
-      if (slots !== undefined && slots !== reserved && !slots.tryTake()) return waitFor(slots);
-      reserved = undefined;
-      this.#active.set(token, slots);
-      try {
-        const reply = await moveToActive(token, workerName);
-        if (!reply[0]) this.#end(token);
-        return reply;
-      } catch (error) {
-        this.#end(token);
-        throw error;
+    const { signal } = this.#stopped;
+    try {
+      while (!signal.aborted) {
+        if (loneEvents.isReserved) {
+          await returnMarker();
+          await this.#resumed();
+          continue;
+        }
+        const slots = this.#slots;
+        if (slots === undefined || slots.tryTake()) return { slots };
+        await returnMarker();
+        if (!(await slots.take(signal))) return undefined;
+        if (!loneEvents.isReserved) return { slots };
+        slots.release();
       }
-    };
-    backend.waitForJob = async (timeoutSeconds) => {
-      const what = awaited;
-      if (what === undefined) return waitForJob(timeoutSeconds);
-      awaited = undefined;
-      if (what === 'resume') await this.#resumed();
-      else if (await what.take(this.#stopped.signal)) reserved = what;
-      return null;
-    };
-    this.#stopped.signal.addEventListener('abort', () => {
-      reserved?.release();
-      reserved = undefined;
-      this.resume();
-    });
+      await returnMarker();
+    } catch (error) {
+      this.#report(error);
+    }
+    return undefined;
+  }
+
+  /** Resolves when a job may be there, with `true` if the marker of one was consumed. */
+  async #waitForJob(): Promise<boolean> {
+    const { minimumBlockTimeout, maximumBlockTimeout = minimumBlockTimeout } = this.#backend;
+    const dueInMs = this.#dueAt === undefined ? idleWaitMs : this.#dueAt - performance.now();
+    if (dueInMs <= 0) return false;
+    try {
+      const seconds = Math.min(Math.max(dueInMs / 1000, minimumBlockTimeout), maximumBlockTimeout);
+      return (await this.#backend.waitForJob(seconds)) !== null;
+    } catch (error) {
+      this.#report(error);
+      await this.#pauseFor(retryDelayMs);
+      if (!this.#stopped.signal.aborted) await this.#backend.reconnectBlocking().catch((lost) => this.#report(lost));
+      return false;
+    }
   }
 
   /** Resolves when jobs may start beside each other, or the worker takes no further job. */
@@ -231,28 +251,28 @@ export class WorkerQueue implements EventStarter {
     await new Promise<void>((resolve) => this.#awaitingResume.add(resolve));
   }
 
-  #end(token: string): void {
-    this.#active.get(token)?.release();
-    this.#active.delete(token);
-    loneEvents.check();
+  /** Searches for jobs of lost processes until the worker stops. */
+  async #recoverJobs(): Promise<void> {
+    while (!this.#stopped.signal.aborted) {
+      try {
+        await this.#backend.moveStalledJobsToWait();
+      } catch (error) {
+        this.#report(error);
+      }
+      await this.#pauseFor(this.#stalledIntervalMs);
+    }
   }
-}
 
-function jobJson({ id, type, acceptedAt, starts, attemptsMade, losses }: FetchedJob): NonNullable<Fetched[0]> {
-  return {
-    id,
-    name: type,
-    data: '{}',
-    opts: {},
-    progress: 0,
-    timestamp: acceptedAt,
-    attemptsStarted: starts,
-    attemptsMade,
-    stalledCounter: losses,
-    failedReason: '',
-    // BullMQ parses it.
-    returnvalue: 'null',
-  };
+  /** Resolves after a time, or when the worker takes no further job. */
+  async #pauseFor(ms: number): Promise<void> {
+    await delay(ms, undefined, { signal: this.#stopped.signal }).catch(() => {});
+  }
+
+  /** The loss of the connection is logged where it is noticed. */
+  #report(error: unknown): void {
+    if (this.#stopped.signal.aborted || isTransient(error)) return;
+    this.#onError(error instanceof Error ? error : new Error(String(error)));
+  }
 }
 
 /** Slots of a process for jobs. Worker queues may share them. */
