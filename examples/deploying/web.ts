@@ -8,7 +8,6 @@ import { order, orderPlaced } from './definitions.js';
 const { REDIS_URL: url = 'redis://127.0.0.1:6379', PORT = '4000' } = process.env;
 
 const hub = createHub({ service: 'web', transport: redisTransport({ url }) });
-hub.event(orderPlaced);
 await hub.start();
 
 const server = createServer(async (req, res) => {
