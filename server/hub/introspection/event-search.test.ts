@@ -120,6 +120,33 @@ describe.each(everyTransport)('lookups of a hub on the %s transport', (_name, cr
   });
 });
 
+it('counts the time of parallel steps once, and names the step that invoked a run', async () => {
+  const { hub, clock } = testHub();
+  const child = createWorkflow({ name: 'child', run: ({ step }) => step.sleep('rest', 1_000) });
+  const parent = createWorkflow({
+    name: 'parent',
+    run: async ({ step }) => {
+      await step.map('shard', [1, 2, 3], () => new Promise<void>((resolve) => void clock.after(500, resolve)), {
+        concurrency: 3,
+      });
+      await step.invoke('rest', child, null);
+    },
+  });
+  hub.workflow(child);
+  hub.workflow(parent);
+  await hub.start();
+  const { runId } = await hub.startWorkflow(parent, null);
+  await clock.advance(500);
+  await clock.advance(1_000);
+  await clock.settle();
+  const { events } = await hub.getRequest(runId);
+  expect(events).toMatchObject([
+    { type: 'parent', status: 'completed', runMs: 500 },
+    { type: 'child', status: 'completed', causeId: runId, parentStep: 'rest' },
+  ]);
+  expect(events[0]).not.toHaveProperty('parentStep');
+});
+
 it('keeps a failed event apart from the newest ones', async () => {
   const { hub, clock } = testHub();
   hub.event<boolean>({

@@ -4,6 +4,7 @@ import type { Redactor } from '../../redaction.js';
 import { workflowOf } from '../../transports/delivery.js';
 import { type ErasedPayloads, type EventRecord, type EventStatus, mergeRecent } from '../../transports/event-record.js';
 import type { EventLookup } from '../../transports/transport.js';
+import { isAttemptedKind, parseEntryKey } from '../runs/run-entry.js';
 import { introspectRun, type StepIntrospection } from '../runs/run-introspection.js';
 import { type DeadLetterSource, typesOf } from './dead-letters.js';
 
@@ -49,9 +50,11 @@ export class EventSearch {
   async request(requestId: string): Promise<RequestDetails> {
     checkName(requestId, 'id of getRequest');
     const { events, isTruncated } = await this.#lookup.request(requestId);
+    const runs = events.filter(({ run }) => run !== undefined).length;
+    const maxSteps = Math.max(shownStepsOfMany, Math.floor(shownSteps / Math.max(1, runs)));
     return {
       requestId,
-      events: events.map((record) => this.#details(record, shownStepsOfMany, false)),
+      events: events.map((record) => this.#details(record, maxSteps, false)),
       isTruncated,
       missingCauses: missingCauses(events),
     };
@@ -102,6 +105,7 @@ export class EventSearch {
       status: record.status === 'failed' && isCancellation(error) ? 'cancelled' : record.status,
       requestId,
       ...(causeId !== undefined && { causeId }),
+      ...parentStepOf(record),
       acceptedAt,
       ...(dueAt !== undefined && { dueAt }),
       ...(startedAt !== undefined && { startedAt, waitMs: Math.max(0, startedAt - acceptedAt) }),
@@ -120,9 +124,16 @@ export class EventSearch {
   }
 }
 
-/** Number of steps of one run that a lookup returns, the latest ones; `hub.getRun` returns all. */
+/** Number of steps that a lookup returns, the latest ones of each run; `hub.getRun` returns all. */
 const shownSteps = 1_000;
+/** Number of steps per run that a lookup of many runs returns in any case. */
 const shownStepsOfMany = 100;
+
+/** Returns the step of the parent run that waits for a child run. */
+function parentStepOf({ run }: EventRecord): { parentStep?: string } {
+  const parent = run?.envelope.parent;
+  return parent === undefined ? {} : { parentStep: parseEntryKey(parent.wait).id };
+}
 
 // The record of a run does not tell them from failures.
 function isCancellation(error: ErrorInfo | undefined): boolean {
@@ -144,14 +155,26 @@ function firstStart(record: EventRecord, steps: readonly StepIntrospection[] | u
   return starts.length === 0 ? undefined : Math.min(...starts);
 }
 
+/** Returns the time in which an attempt or a step ran. Steps that ran at the same time count once. */
 function runTime({ attempts }: EventRecord, steps: readonly StepIntrospection[] | undefined): { runMs?: number } {
-  const durations =
+  const periods =
     steps === undefined
       ? attempts.flatMap(({ startedAt, endedAt, isInterrupted }) =>
-          endedAt === undefined || isInterrupted === true ? [] : endedAt - startedAt,
+          endedAt === undefined || isInterrupted === true ? [] : { from: startedAt, to: endedAt },
         )
-      : steps.flatMap(({ kind, durationMs }) => (kind === 'run' ? (durationMs ?? []) : []));
-  return durations.length === 0 ? {} : { runMs: durations.reduce((sum, ms) => sum + ms, 0) };
+      : steps.flatMap(({ kind, endedAt, durationMs }) =>
+          isAttemptedKind(kind) && endedAt !== undefined && durationMs !== undefined
+            ? { from: endedAt - durationMs, to: endedAt }
+            : [],
+        );
+  if (periods.length === 0) return {};
+  let runMs = 0;
+  let end = Number.NEGATIVE_INFINITY;
+  for (const { from, to } of periods.sort((a, b) => a.from - b.from)) {
+    runMs += Math.max(0, to - Math.max(from, end));
+    end = Math.max(end, to);
+  }
+  return { runMs };
 }
 
 /** Returns `undefined` for a payload that was changed in the store. */
@@ -205,6 +228,8 @@ export interface EventSummary {
   readonly requestId: string;
   /** Id of the event or run that emitted it; absent if it came from outside. */
   readonly causeId?: string;
+  /** Step of the run `causeId` that started this run by `step.invoke`; absent for other runs and for events. */
+  readonly parentStep?: string;
   /** Epoch milliseconds. */
   readonly acceptedAt: number;
   /** Epoch milliseconds at which a delayed event becomes ready. */
@@ -215,7 +240,10 @@ export interface EventSummary {
   readonly endedAt?: number;
   /** Milliseconds from acceptance to the first attempt. */
   readonly waitMs?: number;
-  /** Sum of the durations of its attempts in milliseconds, those of retained attempts that were not interrupted; of a run those of its steps. */
+  /**
+   * Milliseconds in which its attempts ran, those of retained attempts that were not interrupted; of a run those in which
+   * at least one of its steps ran.
+   */
   readonly runMs?: number;
   /** Number of the next, running or last attempt, from 1. */
   readonly attempt: number;
