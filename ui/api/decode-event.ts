@@ -26,6 +26,7 @@ const summaryFields = {
   status: string as Decoder<EventSummary['status']>,
   requestId: string,
   causeId: optional(string),
+  parentStep: optional(string),
   acceptedAt: number,
   dueAt: optional(number),
   startedAt: optional(number),

@@ -155,6 +155,42 @@ test.each<[string, Partial<StepIntrospection>, [number, number, string][], numbe
   expect(row?.bars.map(({ from, to, tone }) => [from, to, tone])).toEqual(bars);
 });
 
+test('a child run follows the step that invoked it, and other effects follow all steps', () => {
+  const steps: StepIntrospection[] = ['first', 'second'].map((name) => ({ name, kind: 'invoke', status: 'completed' }));
+  const parent = eventOf('p', {
+    kind: 'workflow',
+    steps: [...steps, { name: 'end', kind: 'run', status: 'completed' }],
+  });
+  const child = (id: string, parentStep: string): EventDetails =>
+    eventOf(id, { kind: 'workflow', causeId: 'p', parentStep });
+  const events = [parent, eventOf('e', { causeId: 'p' }), child('b', 'second'), child('a', 'first')];
+  expect(outline(events)).toEqual(['type p', '  first', '    type a', '  second', '    type b', '  end', '  type e']);
+});
+
+test('a run waits while its steps wait and none of them runs', () => {
+  const step = (name: string, kind: StepIntrospection['kind'], from: number, to: number): StepIntrospection => {
+    return { name, kind, status: 'completed', startedAt: from, endedAt: to, durationMs: to - from };
+  };
+  const steps = [
+    step('pick', 'run', 100, 200),
+    step('rest', 'sleep', 200, 900),
+    step('paid', 'event', 150, 800),
+    step('poll', 'run', 400, 500),
+    step('ship', 'run', 950, 1_000),
+  ];
+  const run = eventOf('a', { kind: 'workflow', acceptedAt: 0, startedAt: 100, endedAt: 1_000, omittedSteps: 7, steps });
+  const [row] = traceRows([run], 2_000);
+  expect(row?.bars.map(({ from, to, tone }) => [from, to, tone])).toEqual([
+    [0, 100, 'waiting'],
+    [100, 200, 'completed'],
+    [200, 400, 'waiting'],
+    [400, 500, 'completed'],
+    [500, 900, 'waiting'],
+    [900, 1_000, 'completed'],
+  ]);
+  expect(row?.note).toBe('the first 7 steps are left out');
+});
+
 /** A random tree: each event is caused by an earlier one or comes from outside. */
 const trees = fc
   .array(

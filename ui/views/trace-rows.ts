@@ -25,13 +25,16 @@ export interface TraceRow {
   readonly note: string;
   /** Event or run; `null` for its parts. */
   readonly event: EventDetails | null;
+  /** Id of the step; empty for events and attempts. */
+  readonly step: string;
 }
 
 /** Separates the name of a step from the names of the steps inside it. */
 const PATH_SEPARATOR = ' / ';
 
 /**
- * Returns the tree of a request as rows: each event with its attempts and steps, then the events that it led to.
+ * Returns the tree of a request as rows: each event with its attempts and steps, then the events that it led to. A child
+ * run follows the step that invoked it.
  *
  * @param now current time in epoch milliseconds on the server's clock
  */
@@ -53,17 +56,32 @@ export function traceRows(events: readonly EventDetails[], now: number): readonl
   // An event that several services handle leads to others only once.
   const visited = new Set<string>();
   const add = (event: EventDetails, depth: number): void => {
-    rows.push(eventRow(event, depth, now), ...partsOf(event, depth + 1, now));
-    if (visited.has(event.id)) return;
+    rows.push(eventRow(event, depth, now));
+    const parts = partsOf(event, depth + 1, now);
+    if (visited.has(event.id)) {
+      rows.push(...parts);
+      return;
+    }
     visited.add(event.id);
-    for (const child of byCause.get(event.id) ?? []) add(child, depth + 1);
+    const others = new Set(byCause.get(event.id));
+    const invoked = new Map([...others].map((child) => [child.parentStep, child]));
+    for (const part of parts) {
+      rows.push(part);
+      const child = part.kind === 'invoke' ? invoked.get(part.step) : undefined;
+      if (child === undefined) continue;
+      others.delete(child);
+      add(child, part.depth + 1);
+    }
+    for (const child of others) add(child, depth + 1);
   };
   for (const root of roots) add(root, 0);
   return rows;
 }
 
 function eventRow(event: EventDetails, depth: number, now: number): TraceRow {
-  const { kind, type, service, status, waitMs, error, dueAt } = event;
+  const { kind, type, service, status, waitMs, error, dueAt, omittedSteps = 0 } = event;
+  const note = error?.message ?? (status === 'delayed' && dueAt !== undefined ? 'waits for its time' : '');
+  const omitted = omittedSteps === 0 ? '' : `the first ${formatCount(omittedSteps)} steps are left out`;
   return {
     key: JSON.stringify([event.id, service]),
     depth,
@@ -73,8 +91,9 @@ function eventRow(event: EventDetails, depth: number, now: number): TraceRow {
     bars: eventBars(event, now),
     waitedMs: waitMs ?? null,
     ranMs: ranMs(event, now),
-    note: error?.message ?? (status === 'delayed' && dueAt !== undefined ? 'waits for its time' : ''),
+    note: [note, omitted].filter((text) => text !== '').join(' · '),
     event,
+    step: '',
   };
 }
 
@@ -91,7 +110,7 @@ function eventBars(event: EventDetails, now: number): readonly Bar[] {
   const bars: Bar[] = [{ from: acceptedAt, to: Math.max(acceptedAt, start), tone: 'waiting' }];
   // The attempts of a run are those that were interrupted.
   if (attempts.length === 0 || steps !== undefined) {
-    if (startedAt !== undefined) bars.push({ from: startedAt, to: end, tone: toneOf(status) });
+    if (startedAt !== undefined) bars.push(...runBars({ from: startedAt, to: end, tone: toneOf(status) }, steps, now));
     return bars;
   }
   let last = start;
@@ -140,6 +159,7 @@ function partsOf(event: EventDetails, depth: number, now: number): readonly Trac
       ranMs: state === 'interrupted' ? null : (endedAt ?? now) - startedAt,
       note: error?.message ?? '',
       event: null,
+      step: '',
     };
   });
   return [...attemptRows, ...stepRows];
@@ -160,7 +180,55 @@ function stepRow(step: StepIntrospection, key: string, depth: number, now: numbe
     ranMs,
     note: title === '' ? turnFacts(step).join(' · ') : title,
     event: null,
+    step: step.name,
   };
+}
+
+/** Returns the bar of a run, with the times as waiting in which steps waited and none ran. */
+function runBars(whole: Bar, steps: readonly StepIntrospection[] = [], now: number): readonly Bar[] {
+  const parts = steps.flatMap((step) => stepBars(step, now).bars);
+  const isWait = ({ tone }: Bar): boolean => tone === 'waiting' || tone === 'cancelled';
+  const waits = subtract(union(parts.filter(isWait)), union(parts.filter((bar) => !isWait(bar))));
+  const bars: Bar[] = [];
+  let at = whole.from;
+  for (const { from, to } of waits) {
+    const start = Math.max(at, from);
+    const end = Math.min(to, whole.to);
+    if (end <= start) continue;
+    if (start > at) bars.push({ ...whole, from: at, to: start });
+    bars.push({ from: start, to: end, tone: 'waiting' });
+    at = end;
+  }
+  if (at < whole.to || bars.length === 0) bars.push({ ...whole, from: at });
+  return bars;
+}
+
+/** Returns the periods that others cover, in order and apart from each other. */
+function union(periods: readonly TraceSpan[]): readonly TraceSpan[] {
+  const joined: { from: number; to: number }[] = [];
+  for (const { from, to } of [...periods].sort((a, b) => a.from - b.from)) {
+    const last = joined.at(-1);
+    if (last !== undefined && from <= last.to) last.to = Math.max(last.to, to);
+    else joined.push({ from, to });
+  }
+  return joined;
+}
+
+/** Returns the parts of periods that others do not cover. Both are in order. */
+function subtract(periods: readonly TraceSpan[], others: readonly TraceSpan[]): readonly TraceSpan[] {
+  const left: TraceSpan[] = [];
+  let next = 0;
+  for (const { from, to } of periods) {
+    while ((others[next]?.to ?? to) <= from) next += 1;
+    let at = from;
+    for (let index = next; at < to; index += 1) {
+      const other = others[index];
+      const end = Math.min(to, other?.from ?? to);
+      if (end > at) left.push({ from: at, to: end });
+      at = Math.max(at, other?.to ?? to);
+    }
+  }
+  return left;
 }
 
 /** Kinds of steps that run no code. */
