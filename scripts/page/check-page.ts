@@ -6,7 +6,7 @@
 import { gzip, html } from '../../server/dashboard/html.generated.js';
 
 /** Maximum size of the page, gzipped. */
-const maxGzipBytes = 60_000;
+const maxGzipBytes = 90_000;
 
 const gzipBytes = Buffer.from(gzip, 'base64').length;
 const sizes = `${gzipBytes} bytes gzipped (limit ${maxGzipBytes}), ${Buffer.byteLength(html)} bytes uncompressed`;
