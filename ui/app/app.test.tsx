@@ -147,7 +147,7 @@ test('statuses and ages of an idle hub follow the server clock', async () => {
   expect(screen.getByText(/up 2 h$/)).toBeTruthy();
 });
 
-test('the worst problem is first, and "more" shows the types that need attention', async () => {
+test('the worst problem is first, and "more" shows those of any kind', async () => {
   const api = shop();
   const failing = (eventType: string): Problem => ({
     kind: 'failing',
@@ -156,14 +156,18 @@ test('the worst problem is first, and "more" shows the types that need attention
     failed: 1,
     ended: 2,
   });
-  const problems = ['order.paid', 'a', 'b', 'c'].map(failing);
+  const overdue: Problem = { kind: 'overdue-schedule', severity: 'warning', schedule: 'nightly' };
+  const problems = [...['order.paid', 'a', 'b', 'c'].map(failing), overdue];
   api.health = { status: 'failing', problems, problemCount: 12 };
   const page = await openPage(api);
   const region = within(screen.getByRole('region', { name: 'Needs attention' }));
-  expect(region.getAllByRole('link').map((link: HTMLElement) => link.textContent)).toEqual(['order.paid', 'a', 'b']);
+  const subjects = (): (string | null)[] => region.getAllByRole('link').map((link: HTMLElement) => link.textContent);
+  expect(subjects()).toEqual(['order.paid', 'a', 'b']);
   await page.click(region.getByRole('button', { name: '+9 more' }));
-  expect(location.hash).toBe('#/?show=problems');
-  expect(shownTypes()).toEqual(['order.paid']);
+  expect(subjects()).toEqual(['order.paid', 'a', 'b', 'c', 'nightly']);
+  expect(region.getByText(/^7 more are not listed/)).toBeTruthy();
+  await page.click(region.getByRole('button', { name: 'Show fewer' }));
+  expect(subjects()).toEqual(['order.paid', 'a', 'b']);
 });
 
 test('problems keep their order for 10 seconds, with new numbers', async () => {

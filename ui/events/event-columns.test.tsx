@@ -35,7 +35,7 @@ test('the first response gives all numbers, whenever the page is opened', () => 
   });
   store.apply(introspectionOf([event]), momentAt(0));
   expect(shownIn(store, 'a')).toMatchObject({
-    status: ['failing', 0.05],
+    status: ['failing', 0.05, null],
     rate: 40 / 60,
     failed: 2,
     failures: 0.05,

@@ -5,6 +5,7 @@ import { formatPercent, formatRate } from '../format/number.js';
 import { Count } from '../shared/counts.js';
 import { Icon, type IconName } from '../shared/icon.js';
 import {
+  type AttentionCause,
   type EventRow,
   type EventStatus,
   failingRatio,
@@ -112,15 +113,15 @@ function sum(rows: readonly EventRow[], of: (row: EventRow) => number): number {
 
 /** Columns of the table by the key that sorts it. Their order is that of `SORT_KEYS`. */
 const DEFINITIONS: Readonly<Record<SortKey, Defined>> = {
-  status: column<readonly [EventStatus, number | null]>({
+  status: column<readonly [EventStatus, number | null, AttentionCause | null]>({
     label: 'Status',
     title: 'Failing, needs attention, active, idle or never seen',
     width: '6.5rem',
     leastWidth: '6rem',
     narrow: 'value',
     align: 'start',
-    value: (row) => [row.status, failingRatio(row)],
-    cell: ([status, ratio]) => <StatusBadge status={status} failingRatio={ratio} />,
+    value: (row) => [row.status, failingRatio(row), row.cause],
+    cell: ([status, ratio, cause]) => <StatusBadge status={status} failingRatio={ratio} cause={cause} />,
     order: statusRank,
   }),
   type: column<string>({
@@ -318,21 +319,36 @@ const LOOK: Record<EventStatus, readonly [icon: IconName, label: string, rule: s
   never: ['dashes', 'Never seen', 'No event was received since the start'],
 };
 
+/** Word and rule of each problem that is not a failure. */
+const CAUSE_LOOK: Readonly<Record<AttentionCause, readonly [label: string, rule: string]>> = {
+  backlog: ['Backlog', 'Events arrive faster than they are handled'],
+  'oldest-pending': ['Stuck', 'An event waits for long'],
+  'no-process': ['No process', 'Events are pending, and no process handles the type'],
+  'dead-letters': ['Dead letters', 'Failed events were not replayed'],
+  'overdue-schedule': ['Overdue', 'A schedule is overdue'],
+  'awaiting-version': ['Version', 'Runs wait for a process with a higher version of the workflow'],
+  'approval-waiting': ['Approval', 'A tool call waits for approval'],
+};
+
 export interface StatusBadgeProps {
   readonly status: EventStatus;
   /** Failure rate of the last 5 minutes; `null` unless the type is failing. It decides how much the badge stands out. */
   readonly failingRatio: number | null;
+  /** Problem of a type with the status `attention`. */
+  readonly cause: AttentionCause | null;
   /** True if the badge always has a word. */
   readonly hasWord?: boolean;
 }
 
 /** Status of an event type: an icon, with a word if it is an exception or if `hasWord`. */
-export function StatusBadge({ status, failingRatio, hasWord = false }: StatusBadgeProps): JSX.Element {
-  const [icon, label, anyRule] = LOOK[status];
+export function StatusBadge({ status, failingRatio, cause, hasWord = false }: StatusBadgeProps): JSX.Element {
+  const [icon, anyLabel, anyRule] = LOOK[status];
+  // A newer server may report other problems.
+  const [label, causeRule] = (cause === null ? undefined : CAUSE_LOOK[cause]) ?? [anyLabel, anyRule];
   const isLoud = status === 'failing' || status === 'attention';
   const level = status === 'failing' ? ` is-${failureLevel(failingRatio)}` : '';
   const rule =
-    failingRatio === null ? anyRule : `${formatPercent(failingRatio)} of the events failed in the last 5 minutes`;
+    failingRatio === null ? causeRule : `${formatPercent(failingRatio)} of the events failed in the last 5 minutes`;
   return (
     <span class={`status is-${status}${level}`} title={`${label}: ${rule}`}>
       <Icon name={icon} />

@@ -1,13 +1,14 @@
 import type { JSX } from 'preact';
-import { useRef } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import type { Problem } from '../../server/dashboard/protocol.js';
+import { formatCount } from '../format/number.js';
 import { Icon } from '../shared/icon.js';
 import { useInteraction } from '../shared/use-element.js';
 import type { Monitor } from '../state/monitor.js';
 import type { Navigation } from '../state/navigation.js';
 import { describeProblem, holdProblems, problemKey, REORDER_MS } from './problems.js';
 
-/** Number of problems that are shown. */
+/** Number of problems that are shown before the user asks for all. */
 const SHOWN = 3;
 
 export interface NeedsAttentionProps {
@@ -22,8 +23,11 @@ export function NeedsAttention({ monitor, navigation }: NeedsAttentionProps): JS
   const health = monitor.store.health.value;
   const problems = useSteadyOrder(health?.problems ?? [], isActive, monitor.store.reading.value.at);
   const lines = useSteadyCount(Math.min(SHOWN, problems.length));
-  const shown = problems.slice(0, lines);
-  const more = (health?.problemCount ?? 0) - shown.length;
+  const [isOpen, setOpen] = useState(false);
+  const first = problems.slice(0, lines);
+  const shown = isOpen && lines > 0 ? problems : first;
+  const more = (health?.problemCount ?? 0) - first.length;
+  const unlisted = (health?.problemCount ?? 0) - problems.length;
   return (
     <section ref={list} class="attention" aria-labelledby="attention-title">
       <h2 id="attention-title" class="visually-hidden">
@@ -46,17 +50,16 @@ export function NeedsAttention({ monitor, navigation }: NeedsAttentionProps): JS
               now={monitor.serverNow.value}
               query={navigation.query.value}
             >
-              {index === shown.length - 1 && more > 0 && (
-                <button
-                  type="button"
-                  class="attention-more"
-                  onClick={() => navigation.go({ view: 'events', name: null, show: 'problems', q: '' })}
-                >
-                  +{more} more
+              {index === first.length - 1 && more > 0 && (
+                <button type="button" class="attention-more" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+                  {isOpen ? 'Show fewer' : `+${more} more`}
                 </button>
               )}
             </ProblemLine>
           ))}
+          {isOpen && unlisted > 0 && (
+            <li class="problem-rest">{formatCount(unlisted)} more are not listed: the hub names the worst 50.</li>
+          )}
         </ul>
       )}
     </section>

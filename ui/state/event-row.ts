@@ -22,6 +22,8 @@ export interface EventRow {
   readonly type: string;
   readonly eventKind: EventKind;
   readonly status: EventStatus;
+  /** Worst problem of a type with the status `attention`. */
+  readonly cause: AttentionCause | null;
   /** Counts of the last 5 minutes. */
   readonly last5Min: PeriodCounts;
   readonly minutes: RecentActivity['minutes'];
@@ -52,6 +54,7 @@ export function createEventRow(first: EventSource, now: Reading, readings: Reado
   let source = first;
   let status: EventStatus = 'never';
   let failed = countAt(first.columns, first.index, 'failed');
+  let causes = now.problems.attention;
 
   const update = (next: EventSource, reading: Reading): number => {
     const { columns, index } = next;
@@ -59,6 +62,7 @@ export function createEventRow(first: EventSource, now: Reading, readings: Reado
     source = next;
     failed = countAt(columns, index, 'failed');
     status = eventStatus(columns, index, reading.problems, reading.serverNow);
+    causes = reading.problems.attention;
     return Math.max(0, failed - failedBefore);
   };
   update(first, now);
@@ -71,6 +75,11 @@ export function createEventRow(first: EventSource, now: Reading, readings: Reado
     },
     get status() {
       return status;
+    },
+    get cause() {
+      if (status !== 'attention') return null;
+      const isDead = countAt(source.columns, source.index, 'deadLetters') > 0;
+      return causes.get(source.columns.types[source.index] ?? '') ?? (isDead ? 'dead-letters' : null);
     },
     get last5Min() {
       return last5MinAt(source.columns, source.index);
@@ -122,16 +131,22 @@ export const ACTIVE_MS = 60_000;
 interface ProblemTypes {
   /** Types that the server lists as failing. */
   readonly failing: ReadonlySet<string>;
-  /** Types with any other problem. */
-  readonly attention: ReadonlySet<string>;
+  /** Worst other problem of each type that has one. */
+  readonly attention: ReadonlyMap<string, AttentionCause>;
 }
+
+/** Kind of a problem that is not a failure. */
+export type AttentionCause = Exclude<Problem['kind'], 'failing'>;
 
 /** Sorts the problems of event types by their effect on the status. */
 export function problemTypes(problems: readonly Problem[]): ProblemTypes {
   const failing = new Set<string>();
-  const attention = new Set<string>();
+  const attention = new Map<string, AttentionCause>();
   for (const { kind, eventType } of problems) {
-    if (eventType !== undefined) (kind === 'failing' ? failing : attention).add(eventType);
+    if (eventType === undefined) continue;
+    if (kind === 'failing') failing.add(eventType);
+    // The server lists the worst first.
+    else if (!attention.has(eventType)) attention.set(eventType, kind);
   }
   return { failing, attention };
 }

@@ -75,7 +75,7 @@ test('a row shows the runs, failures and tokens of an agent', async () => {
   expect(cellsOf('priced')).toMatchObject({
     Runs: '41 running2 suspended1 failed',
     'Failure rate': '25.0%',
-    'Tokens per run': '10020 cached5 reasoning',
+    'Tokens per run': '5711 cached3 reasoning',
     Cost: '1.50',
     p95: '3.4 s',
     Approvals: '2 waiting',

@@ -95,7 +95,7 @@ function AgentRow({ agent, uses, isOpen, query }: AgentRowProps): JSX.Element {
   useEffect(() => {
     if (isOpen) row.current?.scrollIntoView({ block: 'nearest' });
   }, [isOpen]);
-  const { total, failureRatio, exceptions } = summarizeRuns(agent);
+  const { total, begun, failureRatio, exceptions } = summarizeRuns(agent);
   const { cachedTokens, reasoningTokens, cost } = tokenUsage;
   return (
     <tr ref={row} data-open={isOpen}>
@@ -128,12 +128,12 @@ function AgentRow({ agent, uses, isOpen, query }: AgentRowProps): JSX.Element {
         {formatPercent(failureRatio)}
       </ViewTableCell>
       <ViewTableCell label="Tokens per run">
-        {averageTokens(tokenUsage.totalTokens, total)}
-        {total > 0 && cachedTokens !== undefined && (
-          <ViewTableNote>{averageTokens(cachedTokens, total)} cached</ViewTableNote>
+        {averageTokens(tokenUsage.totalTokens, begun)}
+        {begun > 0 && cachedTokens !== undefined && (
+          <ViewTableNote>{averageTokens(cachedTokens, begun)} cached</ViewTableNote>
         )}
-        {total > 0 && reasoningTokens !== undefined && (
-          <ViewTableNote>{averageTokens(reasoningTokens, total)} reasoning</ViewTableNote>
+        {begun > 0 && reasoningTokens !== undefined && (
+          <ViewTableNote>{averageTokens(reasoningTokens, begun)} reasoning</ViewTableNote>
         )}
       </ViewTableCell>
       <ViewTableCell label="Cost">{cost === undefined ? UNKNOWN : formatCost(cost)}</ViewTableCell>
@@ -173,7 +173,10 @@ function Links({ items, query }: { items: readonly AgentUse[]; query: string }):
 
 /** Runs of an agent since the start. */
 export interface RunSummary {
+  /** Runs that ended. */
   readonly total: number;
+  /** Runs whose tokens are counted: those that ended, run or are suspended. */
+  readonly begun: number;
   /** Failed runs divided by all runs; `null` before the first one. */
   readonly failureRatio: number | null;
   /** Numbers of runs with another status than completed, those that have not ended first, in words. */
@@ -186,6 +189,7 @@ function summarizeRuns({ runs, active = 0, suspended = 0 }: AgentOverview): RunS
   const total = entries.reduce((sum, { count }) => sum + count, 0);
   return {
     total,
+    begun: total + active + suspended,
     failureRatio: total === 0 ? null : (runs['failed'] ?? 0) / total,
     exceptions: [{ status: 'running', count: active }, { status: 'suspended', count: suspended }, ...entries]
       .filter(({ status, count }) => status !== 'completed' && count > 0)

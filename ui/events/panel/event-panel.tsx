@@ -60,7 +60,7 @@ function PanelStatus({ row, serverNow }: { row: EventRow; serverNow: number }): 
   const { status } = row;
   return (
     <p class={`panel-status is-${status}`}>
-      <StatusBadge status={status} failingRatio={failingRatio(row)} hasWord />
+      <StatusBadge status={status} failingRatio={failingRatio(row)} cause={row.cause} hasWord />
       <span>{statusSentence(event, serverNow)}</span>
     </p>
   );

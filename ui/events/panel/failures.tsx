@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
 import type { FailureRecord } from '../../../server/dashboard/protocol.js';
 import { formatDateTime } from '../../format/clock-time.js';
 import { formatAge, formatAgo } from '../../format/duration.js';
@@ -25,7 +26,7 @@ export function FailureList({ failures, serverNow, query }: FailureListProps): J
     <PanelSection title="Errors" period={scope}>
       <ol class="failures" aria-label="Errors">
         {groups.map((group) => (
-          <FailureLine key={`${group.name} ${group.message}`} group={group} serverNow={serverNow} query={query} />
+          <FailureLine key={group.key} group={group} serverNow={serverNow} query={query} />
         ))}
       </ol>
     </PanelSection>
@@ -37,7 +38,9 @@ interface FailureLineProps extends Omit<FailureListProps, 'failures'> {
 }
 
 function FailureLine({ group, serverNow, query }: FailureLineProps): JSX.Element {
-  const { name, message, failures, firstAt, lastAt } = group;
+  const { name, failures, firstAt, lastAt } = group;
+  // A message with other digits at each poll would undo a selection of text.
+  const [message] = useState(group.message);
   const last = formatAgo(serverNow - lastAt);
   return (
     <li>
@@ -71,6 +74,8 @@ function FailureLine({ group, serverNow, query }: FailureLineProps): JSX.Element
 
 /** Failures with the same name and message, apart from digits. */
 interface FailureGroup {
+  /** Identity, which new failures do not change. */
+  readonly key: string;
   readonly name: string;
   /** Message of the newest failure. */
   readonly message: string;
@@ -102,11 +107,12 @@ export function groupFailures(failures: readonly FailureRecord[]): readonly Fail
     if (group === undefined) groups.set(key, [failure]);
     else group.push(failure);
   }
-  return [...groups.values()]
-    .map((members) => {
+  return [...groups]
+    .map(([key, members]) => {
       const times = members.map(({ at }) => at);
       const [newest] = members;
       return {
+        key,
         name: newest?.name ?? '',
         message: newest?.message ?? '',
         failures: members,
