@@ -149,52 +149,29 @@ export class ToolPhase {
   }
 
   async #answer(
-    { turn, calls, asks, isReplayed }: TurnCalls,
+    turnCalls: TurnCalls,
     refusalOf: (call: ToolCall, index: number) => string | undefined,
     repeats: readonly number[],
     onResult: OnResult,
   ): Promise<void> {
-    const { ctx, recorder, waits, transcript } = this.#options;
-    const answered: (AnsweredCall | undefined)[] = [];
-    const record = (index: number, call: ExecutedCall): void => {
-      answered[index] = call;
-      if (call.spentBefore !== undefined) replaySpending(lineageOf(ctx), call.spentBefore);
-      onResult?.(call.result);
-    };
-    const executable: number[] = [];
-    const others: Promise<void>[] = [];
+    const { turn, calls, asks, isReplayed } = turnCalls;
+    const { recorder, transcript } = this.#options;
     const isOpen = (index: number): boolean => !asks.includes(index) && recorder?.isAnswered(turn, index) !== true;
     const asksNow = isReplayed ? await this.asksOf(calls, isOpen) : none;
-    for (let index = 0; index < calls.length; index++) {
-      const call = calls[index];
-      if (call === undefined) continue;
-      const isAsked = asks.length > 0 && asks.includes(index);
+    const answered: AnsweredCall[] = [];
+    const answerOne = (call: ToolCall, index: number): Promise<ExecutedCall> => {
       const unasked = asksNow.includes(index) ? changed(call) : this.#invalid?.get(call);
-      let error = refusalOf(call, index) ?? unasked;
-      // With other limits, an earlier delivery executed it, or asked for an approval.
-      if (error !== undefined && recorder?.isBegun(turn, index) === true) error = undefined;
-      if (error !== undefined) {
-        const answer = refused(call, error);
-        // Recorded: with other limits, a later attempt would execute what the model was told is not executed.
-        if (recorder === undefined) record(index, answer);
-        else others.push(recorder.call(turn, index, call, () => answer, true).then((own) => record(index, own)));
-      } else if (isAsked) others.push(this.#decide(turn, index, call).then((own) => record(index, own)));
-      else if (calls.length > 1 && recorder?.isAnswered(turn, index) === true) {
-        // Its record may precede those of calls that have their turn now: another limit applied then.
-        const execute: ExecuteCall = (place) => this.#executor.execute(call, ctx, waits, turn, place);
-        others.push(this.#inStep(recorder, turn, index, call, execute).then((own) => record(index, own)));
-      } else executable.push(index);
+      return this.#answerCall(turnCalls, call, index, refusalOf(call, index) ?? unasked);
+    };
+    const [only] = calls;
+    if (calls.length === 1 && only !== undefined) answered[0] = this.#take(await answerOne(only, 0), onResult);
+    else {
+      const take = async (call: ToolCall, index: number): Promise<void> => {
+        answered[index] = this.#take(await answerOne(call, index), onResult);
+      };
+      await Promise.all(calls.map(take));
     }
-    const [first] = executable;
-    const only = calls.length === 1 && first !== undefined ? calls[first] : undefined;
-    if (only !== undefined) {
-      const execute: ExecuteCall = (place) => this.#executor.execute(only, ctx, waits, turn, place);
-      record(0, await (recorder === undefined ? execute(undefined) : this.#inStep(recorder, turn, 0, only, execute)));
-    } else {
-      if (executable.length > 0) others.push(this.#executeAll(turn, calls, executable, record));
-      await Promise.all(others);
-    }
-    for (let index = 0; index < calls.length; index++) {
+    for (let index = 0; index < answered.length; index++) {
       const executed = answered[index];
       if (executed === undefined) continue;
       this.results.push(executed.result);
@@ -205,20 +182,35 @@ export class ToolPhase {
     if (stored !== undefined) await stored;
   }
 
-  /** Executes calls of a turn in parallel. @param positions positions of those calls */
-  async #executeAll(
-    turn: number,
-    calls: readonly ToolCall[],
-    positions: readonly number[],
-    record: (index: number, call: ExecutedCall) => void,
-  ): Promise<void> {
+  #take(call: ExecutedCall, onResult: OnResult): ExecutedCall {
+    if (call.spentBefore !== undefined) replaySpending(lineageOf(this.#options.ctx), call.spentBefore);
+    onResult?.(call.result);
+    return call;
+  }
+
+  /** Executes, decides on or refuses a call. @param refusal reason why it must not be executed, if there is one */
+  #answerCall(
+    { turn, calls, asks }: TurnCalls,
+    call: ToolCall,
+    index: number,
+    refusal: string | undefined,
+  ): Promise<ExecutedCall> {
     const { ctx, recorder, waits } = this.#options;
-    const around =
-      recorder &&
-      ((call: ToolCall, execute: ExecuteCall) => this.#inStep(recorder, turn, calls.indexOf(call), call, execute));
-    const onExecuted = (call: ExecutedCall, position: number): void => record(positions[position] ?? 0, call);
-    const executable = positions.flatMap((index) => calls[index] ?? []);
-    await this.#executor.executeAll(executable, ctx, waits, { turn, onExecuted, ...(around && { around }) });
+    // With other limits, an earlier delivery executed it, or asked for an approval.
+    if (refusal !== undefined && recorder?.isBegun(turn, index) !== true) {
+      const answer = refused(call, refusal);
+      // Recorded: with other limits, a later attempt would execute what the model was told is not executed.
+      return recorder === undefined ? Promise.resolve(answer) : recorder.call(turn, index, call, () => answer, true);
+    }
+    if (asks.length > 0 && asks.includes(index)) return this.#decide(turn, index, call);
+    if (recorder === undefined) {
+      const execute = (): Promise<ExecutedCall> => this.#executor.execute(call, ctx, waits, turn);
+      return calls.length === 1 ? execute() : this.#executor.inTurn(execute);
+    }
+    const execute: ExecuteCall = (place) => this.#executor.execute(call, ctx, waits, turn, place);
+    const inStep = (): Promise<ExecutedCall> => this.#inStep(recorder, turn, index, call, execute);
+    // A record may precede those of calls that have their turn now: another limit applied then.
+    return calls.length === 1 || recorder.isAnswered(turn, index) ? inStep() : this.#executor.inTurn(inStep);
   }
 
   /** Executes a call as a step of the durable run. */
@@ -316,14 +308,15 @@ class RepeatedCallDetector {
 
   /** Records the calls of one turn, and returns for each call how often it was requested. */
   count(calls: readonly ToolCall[]): number[] {
-    const keys = calls.map(keyOf);
-    const [key] = keys;
-    if (key !== undefined && keys.length === 1) {
+    const [only] = calls;
+    if (only !== undefined && calls.length === 1) {
+      const key = keyOf(only);
       const count = this.#countOf(key) + 1;
       this.#only = { key, count };
       this.#counts = undefined;
       return [Math.max(count, this.#countCycle(key))];
     }
+    const keys = calls.map(keyOf);
     const inCycle = this.#countCycle([...new Set(keys)].sort().join('\n'));
     const counts = new Map<string, number>();
     for (const key of keys) counts.set(key, this.#countOf(key) + 1);
@@ -338,7 +331,8 @@ class RepeatedCallDetector {
 
   #countCycle(turn: string): number {
     let count = 1;
-    for (let period = 2; period <= maxPeriod; period++) {
+    const periods = Math.min(maxPeriod, this.#turns.length);
+    for (let period = 2; period <= periods; period++) {
       const matches = this.#turns[period - 1] === turn ? (this.#matches[period] ?? 0) + 1 : 0;
       this.#matches[period] = matches;
       if (matches > 0) count = Math.max(count, Math.floor((matches + period - 1) / period) + 1);
@@ -367,7 +361,8 @@ function canonicalJson(text: string): string {
 function isFlatAndSorted(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return true;
   let previous = '';
-  for (const key of Object.keys(value)) {
+  // No list of keys: a turn takes microseconds. What JSON.parse returns inherits none.
+  for (const key in value) {
     const field: unknown = Reflect.get(value, key);
     if (key < previous || (typeof field === 'object' && field !== null)) return false;
     previous = key;

@@ -44,12 +44,8 @@ function executorOf(tools: readonly Tool[], options?: ConstructorParameters<type
 }
 
 async function executeOne(execute: Tool['execute'], text: string, name = 'paint') {
-  const contents: string[] = [];
-  const [result] = await executorOf([tool(execute)]).executeAll([{ id: '1', name, arguments: text }], ctx, undefined, {
-    turn: 1,
-    onExecuted: ({ content }) => contents.push(content),
-  });
-  return { result, content: contents[0] };
+  const call = { id: '1', name, arguments: text };
+  return executorOf([tool(execute)]).execute(call, ctx, new AbortableWaits(undefined), 1);
 }
 
 describe('arguments', () => {
@@ -175,15 +171,10 @@ describe('calls of one turn', () => {
 
   test('run in parallel, with their results in the order of the calls', async () => {
     const { execute, release, most } = gated();
-    const order: string[] = [];
-    const results = executorOf([tool(execute)]).executeAll(calls, ctx, undefined, {
-      turn: 1,
-      onExecuted: ({ result }) => order.push(result.toolCallId),
-    });
+    const results = executorOf([tool(execute)]).executeAll(calls, ctx);
     await vi.waitFor(() => expect(release).toHaveLength(3));
     for (const index of [2, 0, 1]) release[index]?.();
     expect((await results).map(({ toolCallId }) => toolCallId)).toEqual(['a', 'b', 'c']);
-    expect(order).toEqual(['c', 'a', 'b']);
     expect(most()).toBe(3);
   });
 
@@ -254,8 +245,7 @@ describe('timeoutMs', () => {
     const execute = (): Promise<never> => new Promise(() => {});
     const results = executorOf([tool(execute, { timeoutMs: 50 })], { clock }).executeAll(
       [{ id: '1', name: 'paint', arguments: '' }],
-      ctx,
-      new AbortableWaits(controller.signal),
+      { ...ctx, signal: controller.signal },
     );
     controller.abort(new Error('enough'));
     expect(await results).toMatchObject([{ error: 'interrupted: enough; the call may or may not have been executed' }]);

@@ -44,16 +44,6 @@ export interface ExecutedCall {
 /** Executes a call. @param place place of the call in a durable run */
 export type ExecuteCall = (place: CallPlace | undefined) => Promise<ExecutedCall>;
 
-/** Observer of the calls of one turn. */
-export interface ExecutionProgress {
-  /** Number of the turn, for log lines. */
-  readonly turn: number;
-  /** @param index position of the call */
-  readonly onExecuted: (call: ExecutedCall, index: number) => void;
-  /** Executes a call as part of a step. `execute` receives the place of the step. */
-  readonly around?: (call: ToolCall, execute: ExecuteCall) => Promise<ExecutedCall>;
-}
-
 /** Part of the error that the model receives for a call that may have had its effect. */
 export const unknownEffect = 'the call may or may not have been executed';
 
@@ -80,27 +70,12 @@ export class ToolExecutor {
     this.#clock = clock;
   }
 
-  /**
-   * Executes the calls of one turn in parallel, and resolves with one result per call, in the order of the calls.
-   *
-   * @param waits waits of the run, whose signal aborts the calls that are still running @default the signal of `ctx`
-   * @param progress receives each call as soon as its result is available
-   */
-  async executeAll(
-    toolCalls: readonly ToolCall[],
-    ctx: AgentContext,
-    waits: AbortableWaits = new AbortableWaits(signalOf(ctx)),
-    progress?: ExecutionProgress,
-  ): Promise<ToolResult[]> {
-    const results: ToolResult[] = [];
-    const run = async (call: ToolCall, index: number): Promise<void> => {
-      const execute: ExecuteCall = (place) => this.execute(call, ctx, waits, progress?.turn, place);
-      const executed = await (progress?.around === undefined ? execute(undefined) : progress.around(call, execute));
-      results[index] = executed.result;
-      progress?.onExecuted(executed, index);
-    };
-    await Promise.all(toolCalls.map((call, index) => this.inTurn(() => run(call, index))));
-    return results;
+  /** Executes calls in parallel, and resolves with one result per call, in the order of the calls. */
+  async executeAll(toolCalls: readonly ToolCall[], ctx: AgentContext): Promise<ToolResult[]> {
+    const waits = new AbortableWaits(signalOf(ctx));
+    const execute = (call: ToolCall): Promise<ExecutedCall> =>
+      this.inTurn(() => this.execute(call, ctx, waits, undefined));
+    return (await Promise.all(toolCalls.map(execute))).map(({ result }) => result);
   }
 
   /** Executes a call as soon as fewer than the maximum run. If one rejects, the run ends, and none takes its place. */
