@@ -95,11 +95,14 @@ function toRequest(name: string, input: string, options: AgentRunOptions<Handler
   const isDelegated = lineageOf(hubCtx) !== undefined;
   const place = placeOf(hubCtx);
   const path = place?.pathOf(name);
-  const ownId = (): string =>
-    place && path !== undefined ? deriveId('agent', place.run.key, path) : crypto.randomUUID();
+  const given =
+    requestId ??
+    (isDelegated ? undefined : hubCtx?.eventId) ??
+    (place && path !== undefined ? deriveId('agent', place.run.key, path) : undefined);
   return {
     input,
-    runId: requestId ?? (isDelegated ? undefined : hubCtx?.eventId) ?? ownId(),
+    runId: given ?? crypto.randomUUID(),
+    hasNewId: given === undefined,
     conversationId: conversationId ?? requestId ?? conversationOfAttempts(idempotencyKey),
     idempotencyKey,
     payload,

@@ -61,11 +61,12 @@ export function observeChat(
   agent: ObservedAgent,
   runId: string,
   attempt: number,
-  { model, temperature, maxTokens }: ModelOptions,
+  options: ModelOptions,
   ask: () => PromiseLike<ModelAnswer>,
 ): PromiseLike<ModelAnswer> {
   const api = openTelemetry();
   if (api === undefined) return ask();
+  const { model, temperature, maxTokens } = options;
   const dimensions = modelOf(agent);
   const operation = start(api, 'chat', model, dimensions, {
     'gen_ai.agent.name': agent.name,
@@ -96,16 +97,17 @@ const maxIdLength = 64;
  * that the model has read
  */
 export function observeTool(
-  { id }: ToolCall,
+  call: ToolCall,
   name: string | undefined,
-  { agentName, runId }: { readonly agentName: string; readonly runId: string },
+  ctx: { readonly agentName: string; readonly runId: string },
   execute: () => unknown,
 ): unknown {
   const api = openTelemetry();
   if (api === undefined) return execute();
+  const { agentName, runId } = ctx;
   const attributes = {
     'gen_ai.tool.name': name ?? 'unknown',
-    'gen_ai.tool.call.id': id.slice(0, maxIdLength),
+    'gen_ai.tool.call.id': call.id.slice(0, maxIdLength),
     'gen_ai.tool.type': 'function',
     'gen_ai.agent.name': agentName,
     'gen_ai.conversation.id': runId,

@@ -128,21 +128,22 @@ export function signalOf(ctx: HandlerCtx | undefined): AbortSignal | undefined {
   return parts === undefined || (ctx !== undefined && Object.hasOwn(ctx, 'signal')) ? ctx?.signal : parts.signal;
 }
 
-// A class, because each tool call has a context: an object literal with getters takes several times longer.
+// A class, because each tool call has a context: an object literal with getters takes several times longer. Fields that
+// the class defines would be set twice.
 class RunContext implements ToolContext {
-  readonly requestId: string;
-  readonly eventType: string;
-  readonly eventId: string;
-  readonly payload: unknown;
-  readonly attempt: number;
-  readonly depth: number;
-  readonly idempotencyKey: string;
-  readonly emit: AgentContext['emit'];
-  readonly startWorkflow: AgentContext['startWorkflow'];
-  readonly agentName: string;
-  readonly runId: string;
-  readonly delegate: AgentContext['delegate'];
-  readonly [partsKey]: AgentContextParts;
+  declare readonly requestId: string;
+  declare readonly eventType: string;
+  declare readonly eventId: string;
+  declare readonly payload: unknown;
+  declare readonly attempt: number;
+  declare readonly depth: number;
+  declare readonly idempotencyKey: string;
+  declare readonly emit: AgentContext['emit'];
+  declare readonly startWorkflow: AgentContext['startWorkflow'];
+  declare readonly agentName: string;
+  declare readonly runId: string;
+  declare readonly delegate: AgentContext['delegate'];
+  declare readonly [partsKey]: AgentContextParts;
   readonly #call: AgentContextParts['call'];
   #signal: AbortSignal | undefined;
   #logger: Logger | undefined;

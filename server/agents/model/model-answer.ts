@@ -95,7 +95,9 @@ function readContent(content: unknown): string {
 function readCalls(calls: unknown): readonly ToolCall[] {
   if (calls === undefined || calls === null) return noCalls;
   if (!Array.isArray(calls)) throw new InvalidAnswerError('toolCalls that are an array', calls);
-  return calls.map(readCall);
+  const read: ToolCall[] = [];
+  for (const call of calls) read.push(readCall(call));
+  return read;
 }
 
 function readCall(call: unknown): ToolCall {

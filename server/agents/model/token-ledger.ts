@@ -27,6 +27,8 @@ export class TokenLedger {
   readonly #meter: SpendingMeter | undefined;
   /** Listeners of the whole chain, each once: agents of one application often share a listener. */
   readonly #listeners: readonly UsageListener[];
+  /** `true` if a budget applies: its own, or that of a run above it. */
+  readonly isLimited: boolean;
   #lastInLine: Promise<void> = Promise.resolve();
 
   /**
@@ -41,6 +43,7 @@ export class TokenLedger {
     meter?: SpendingMeter,
   ) {
     this.#limits = limits;
+    this.isLimited = parent?.isLimited === true || limits.tokens !== undefined || limits.cost !== undefined;
     this.#onListenerError = onListenerError;
     this.#parent = parent;
     this.#meter = meter;
@@ -67,7 +70,7 @@ export class TokenLedger {
 
   /** `true` if more tokens or money was spent than allowed. */
   get isExceeded(): boolean {
-    return this.left < 0 || this.costLeft < 0;
+    return this.isLimited && (this.left < 0 || this.costLeft < 0);
   }
 
   /** Returns the price of a model: this agent's, else that of the agent that delegated to it. */
@@ -134,7 +137,7 @@ export class TokenLedger {
    * @returns a function that lets the next call start, or `undefined` if there is no budget
    */
   takeTurn(): Promise<() => void> | undefined {
-    const line = this.#topBudget();
+    const line = this.isLimited ? this.#topBudget() : undefined;
     if (line === undefined) return undefined;
     const ahead = line.#lastInLine;
     let endTurn: () => void = () => {};

@@ -65,7 +65,12 @@ export class CandidateCaller {
    * @param shown receives the texts that were streamed
    */
   call(messages: Message[], options: ModelOptions, shown: string[]): PromiseLike<ModelAnswer> {
-    return this.#deadline.run(() => this.#callWithin(messages, options, shown));
+    const { maxTokens } = options;
+    return this.#deadline.limit(
+      maxTokens === undefined || this.candidate.model.maxTokens !== undefined
+        ? this.#callProvider(messages, options, shown)
+        : this.#callWithin(messages, options, maxTokens, shown),
+    );
   }
 
   /** Releases the timer of the calls. */
@@ -73,21 +78,24 @@ export class CandidateCaller {
     this.#deadline.close();
   }
 
-  #callWithin(messages: Message[], options: ModelOptions, shown: string[]): Promise<ModelAnswer> {
-    const { model, maxTokensLimit } = this.candidate;
-    const { maxTokens } = options;
-    const called = this.#callProvider(messages, options, shown);
-    if (maxTokens === undefined || model.maxTokens !== undefined) return called;
-    return called.catch(async (error: unknown) => {
+  async #callWithin(
+    messages: Message[],
+    options: ModelOptions,
+    maxTokens: number,
+    shown: string[],
+  ): Promise<ModelAnswer> {
+    try {
+      return await this.#callProvider(messages, options, shown);
+    } catch (error) {
       if (!isRejection(error)) throw error;
       const { maxTokens: _rejected, ...others } = options;
       const named = namedLimit(error, maxTokens);
       const limited = named === undefined ? undefined : await this.#callUnlessRejected(messages, others, named, shown);
       const answer = limited ?? (await this.#callProvider(messages, others, shown));
       // Only a successful further call proves that `maxTokens` was the reason.
-      maxTokensLimit.rejected(maxTokens, limited && named);
+      this.candidate.maxTokensLimit.rejected(maxTokens, limited && named);
       return answer;
-    });
+    }
   }
 
   async #callUnlessRejected(
@@ -104,10 +112,20 @@ export class CandidateCaller {
     }
   }
 
-  async #callProvider(messages: Message[], options: ModelOptions, shown: string[]): Promise<ModelAnswer> {
-    const { provider } = this.candidate;
+  #callProvider(messages: Message[], options: ModelOptions, shown: string[]): Promise<ModelAnswer> {
     const onText = this.#onText;
-    if (onText === undefined) return readAnswer(await provider.chat(messages, options));
+    if (onText !== undefined) return this.#stream(messages, options, shown, onText);
+    // A provider of untyped code may return its answer at once.
+    return Promise.resolve(this.candidate.provider.chat(messages, options)).then(readAnswer);
+  }
+
+  async #stream(
+    messages: Message[],
+    options: ModelOptions,
+    shown: string[],
+    onText: (text: string) => void,
+  ): Promise<ModelAnswer> {
+    const { provider } = this.candidate;
     // That of this call: `options.signal` is soon that of the next one.
     const { signal } = options;
     if (provider.chatStream !== undefined) {
@@ -125,20 +143,20 @@ export class CandidateCaller {
   }
 }
 
-const deadlineKey: unique symbol = Symbol('hubline.deadline');
-
 /** Adds the `signal` of the current call, which is created on first access. A copy of the options has it as a value. */
 function withSignalOf(deadline: CallDeadline, options: ModelOptions): ModelOptions {
-  Object.defineProperty(options, deadlineKey, { value: deadline });
+  deadlines.set(options, deadline);
   return Object.defineProperty(options, 'signal', signalProperty);
 }
+
+const deadlines = new WeakMap<object, CallDeadline>();
 
 // One getter for all: V8 creates that of an object literal in its old generation, and with it the run outlives its end.
 const signalProperty = {
   enumerable: true,
   configurable: true,
-  get(this: { readonly [deadlineKey]: CallDeadline }): AbortSignal {
-    return this[deadlineKey].signal;
+  get(this: object): AbortSignal | undefined {
+    return deadlines.get(this)?.signal;
   },
 };
 
@@ -199,24 +217,20 @@ class CallDeadline {
   }
 
   /**
-   * Runs a call until it settles, the time is up, or the run's signal aborts. Rejects with the signal's reason as soon
-   * as the signal aborts, and with the error of `timeout` when the time is up.
+   * Settles as a call does. Rejects with the signal's reason as soon as the run's signal aborts, and with the error of
+   * `timeout` when the time is up.
    */
-  run<T>(call: () => PromiseLike<T>): Promise<T> {
-    return new Promise<T>((resolve, rejectCall) => {
-      const reject = (error: unknown): void => {
-        if (this.#reject === reject) this.#controller?.abort(error);
-        rejectCall(error);
-      };
+  limit<T>(call: Promise<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
       this.#start(reject);
-      call().then(
+      call.then(
         (value) => {
           this.#end(reject);
           resolve(value);
         },
         (error: unknown) => {
           this.#end(reject);
-          rejectCall(error);
+          reject(error);
         },
       );
     });
@@ -224,6 +238,7 @@ class CallDeadline {
 
   /** Releases the timer. The last call has ended, or nobody waits for it. */
   close(): void {
+    starting.delete(this);
     this.#timer?.cancel();
     this.#timer = undefined;
   }
@@ -231,9 +246,15 @@ class CallDeadline {
   #start(reject: (error: unknown) => void): void {
     this.#reject = reject;
     this.#dueAt = this.#clock.monotonic() + this.#timeoutMs;
-    if (this.#timer === undefined) this.#timer = this.#clock.after(this.#timeoutMs, this.#onTimer);
-    else this.#timer.ref?.();
-    this.#waits.add(reject);
+    if (this.#timer !== undefined) this.#timer.ref?.();
+    else startTimerLater(this);
+    this.#waits.add(this.#abort);
+  }
+
+  /** Starts the timer, unless the call has ended meanwhile. */
+  startTimer(): void {
+    if (this.#reject === undefined || this.#timer !== undefined) return;
+    this.#timer = this.#clock.after(this.#dueAt - this.#clock.monotonic(), this.#onTimer);
   }
 
   /** Ends a call, unless it was too late: the next one may have started. */
@@ -241,27 +262,51 @@ class CallDeadline {
     if (this.#reject === reject) this.#clear();
   }
 
+  /** Aborts and rejects the current call. */
+  readonly #abort = (error: unknown): void => {
+    const reject = this.#reject;
+    this.#controller?.abort(error);
+    reject?.(error);
+  };
+
   readonly #onTimer = (): void => {
     this.#timer = undefined;
-    const reject = this.#reject;
-    if (reject === undefined) return;
+    if (this.#reject === undefined) return;
     const left = this.#dueAt - this.#clock.monotonic();
     if (left > 0) {
       this.#timer = this.#clock.after(left, this.#onTimer);
       return;
     }
-    reject(this.#timeout());
-    this.#end(reject);
+    this.#abort(this.#timeout());
+    this.#clear();
   };
 
   #clear(): void {
     // Tools may run now: a process that has nothing else to wait for ends.
     this.#timer?.unref?.();
-    if (this.#reject !== undefined) this.#waits.delete(this.#reject);
+    this.#waits.delete(this.#abort);
     this.#reject = undefined;
     // The next call has its own signal. Not at its start: options with a budget copy the signal before.
     this.#controller = undefined;
   }
+}
+
+/** Deadlines of calls that have just started. A call that is answered in microtasks needs no timer. */
+const starting = new Set<CallDeadline>();
+let isScheduled = false;
+
+function startTimerLater(deadline: CallDeadline): void {
+  starting.add(deadline);
+  if (isScheduled) return;
+  isScheduled = true;
+  process.nextTick(startTimers);
+}
+
+function startTimers(): void {
+  isScheduled = false;
+  const started = [...starting];
+  starting.clear();
+  for (const deadline of started) deadline.startTimer();
 }
 
 /** Provider and model of an agent: the first, or one that replaces those before it. */

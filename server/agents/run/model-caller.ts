@@ -235,7 +235,7 @@ export class ModelCaller {
   #optionsWithin(messages: Message[], tools: ToolDefinition[]): ModelOptions | undefined {
     const options = this.#caller.options(tools, this.#isForced);
     // No function that estimates: its scope would keep the messages of each call alive.
-    if (!this.#budget.isLimited) return options;
+    if (!this.#ledger.isLimited) return options;
     const left = this.#budget.answerTokens(this.#caller.model, this.#estimatePrompt(messages, tools));
     return left === undefined ? undefined : this.#caller.limited(options, left);
   }
@@ -291,12 +291,6 @@ class CallBudget {
 
   constructor(ledger: TokenLedger) {
     this.#ledger = ledger;
-  }
-
-  /** `true` if a budget applies. */
-  get isLimited(): boolean {
-    const { left, costLeft } = this.#ledger;
-    return left !== Number.POSITIVE_INFINITY || costLeft !== Number.POSITIVE_INFINITY;
   }
 
   /**

@@ -81,7 +81,7 @@ class RunLoop implements AnswerSource {
     this.#timer = timer;
     this.#waits = waits;
     this.#recorder = recorder;
-    const exchangeId = ownKey ?? recorder?.key ?? crypto.randomUUID();
+    const exchangeId = ownKey ?? recorder?.key ?? (request.hasNewId ? request.runId : crypto.randomUUID());
     const { ledger, ctx, approver } = createRunScope(agent, request, exchangeId);
     this.#ledger = ledger;
     this.#ctx = ctx;

@@ -14,6 +14,8 @@ import type { RunPlace } from './turn-recorder.js';
 export interface RunRequest {
   readonly input: string;
   readonly runId: string;
+  /** No other run has the `runId`: it was created for this one. */
+  readonly hasNewId: boolean;
   /** Absent if no other run can know the conversation. */
   readonly conversationId: string | undefined;
   readonly idempotencyKey: string | undefined;

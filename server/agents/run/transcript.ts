@@ -75,7 +75,7 @@ export class Transcript {
     if (systemPrompt !== '') this.#push({ role: 'system', content: systemPrompt });
     this.#store = store;
     if (isDurable && store !== undefined) this.#deferred = [];
-    for (const message of store?.earlier ?? []) this.#push(message);
+    for (const message of store?.earlier ?? []) this.messages.push(wellFormed(message));
     this.inputIndex = this.messages.length;
     const resumed = isDurable ? undefined : store?.resumed;
     if (resumed === undefined) {
@@ -83,7 +83,7 @@ export class Transcript {
       if (stored !== undefined) await stored;
       return undefined;
     }
-    for (const message of resumed.messages) this.#push(message);
+    for (const message of resumed.messages) this.messages.push(wellFormed(message));
     this.lastText =
       resumed.messages.findLast(({ role, content }) => role === 'assistant' && content !== '')?.content ?? '';
     this.turns = resumed.mark.turns;
@@ -108,11 +108,16 @@ export class Transcript {
     return this.#write([message], end);
   }
 
-  /** Adds a message, well-formed: everything that the model receives and the memory stores passes here. */
+  /**
+   * Adds a message with well-formed texts: everything that the model receives and the memory stores passes here. Its
+   * calls come from {@link distinct}. Stored messages are checked as a whole when the run begins.
+   */
   #push(message: Message): Message {
-    const sent = isWellFormedMessage(message) ? message : wellFormed(message);
-    this.messages.push(sent);
-    return sent;
+    const { content, providerMetadata } = message;
+    if (!content.isWellFormed()) message.content = content.toWellFormed();
+    if (providerMetadata !== undefined) message.providerMetadata = wellFormed(providerMetadata);
+    this.messages.push(message);
+    return message;
   }
 
   /** Adds a note for the model that is not part of the conversation. */
@@ -166,8 +171,8 @@ export class Transcript {
       }
       const { content, note = '', isInterrupted = false } = answer ?? { content: missing, isInterrupted: true };
       const message = this.#push({ role: 'tool', toolCallId: id, content: content + note });
-      if (this.#store !== undefined && !(isInterrupted && this.#isResumable))
-        answers.push(note === '' ? message : wellFormed({ ...message, content }));
+      if (this.#store === undefined || (isInterrupted && this.#isResumable)) continue;
+      answers.push(note === '' ? message : { ...message, content: content.toWellFormed() });
     }
     this.#openCalls = [];
     this.#recorded = undefined;
@@ -201,25 +206,33 @@ export class Transcript {
    */
   distinct(requested: readonly ToolCall[]): ToolCall[] {
     if (requested.length === 0) return [];
-    const calls = requested.every(isWellFormedCall) ? requested : wellFormed(requested);
-    this.#callIds ??= new Set(this.messages.flatMap(({ toolCalls = [] }) => toolCalls.map(({ id }) => id)));
-    const [only] = calls;
-    if (calls.length === 1 && only !== undefined && only.id !== '' && !this.#callIds.has(only.id)) {
-      this.#callIds.add(only.id);
+    const callIds = this.#usedCallIds();
+    const [only] = requested;
+    if (requested.length === 1 && only !== undefined && isWellFormedCall(only) && isFree(only.id, callIds)) {
+      callIds.add(only.id);
       return [only];
     }
+    const calls = wellFormed(requested);
     const inThisAnswer = new Map<string, ToolCall>();
     const distinct: ToolCall[] = [];
     for (const call of calls) {
       const twin = inThisAnswer.get(call.id);
       if (twin !== undefined && twin.name === call.name && twin.arguments === call.arguments) continue;
       if (call.id !== '' && twin === undefined) inThisAnswer.set(call.id, call);
-      const isFree = call.id !== '' && !this.#callIds.has(call.id);
-      const id = isFree ? call.id : newCallId();
-      this.#callIds.add(id);
-      distinct.push(isFree ? call : { ...call, id });
+      const id = isFree(call.id, callIds) ? call.id : newCallId();
+      callIds.add(id);
+      distinct.push(id === call.id ? call : { ...call, id });
     }
     return distinct;
+  }
+
+  #usedCallIds(): Set<string> {
+    if (this.#callIds !== undefined) return this.#callIds;
+    const used = new Set<string>();
+    for (const { toolCalls } of this.messages)
+      if (toolCalls !== undefined) for (const { id } of toolCalls) used.add(id);
+    this.#callIds = used;
+    return used;
   }
 }
 
@@ -288,14 +301,8 @@ export class RunConversation {
   }
 }
 
-/** Returns `true` for a message of plain texts that are well-formed. Reads its fields by name: a turn takes microseconds. */
-function isWellFormedMessage({ content, toolCallId, toolCalls, providerMetadata }: Message): boolean {
-  return (
-    providerMetadata === undefined &&
-    content.isWellFormed() &&
-    (toolCallId === undefined || toolCallId.isWellFormed()) &&
-    (toolCalls === undefined || toolCalls.every(isWellFormedCall))
-  );
+function isFree(id: string, used: ReadonlySet<string>): boolean {
+  return id !== '' && !used.has(id);
 }
 
 function isWellFormedCall({ id, name, arguments: args }: ToolCall): boolean {
