@@ -11,7 +11,7 @@ import {
   workflowOf,
 } from '../transports/delivery.js';
 import type { TransportManager } from '../transports/transport.js';
-import type { HandlerHost } from './events/handler-context.js';
+import type { HandlerHost } from './events/attempt-ctx.js';
 
 /** Consumes a delivery inside a span. The span belongs to the trace in the envelope and ends with the outcome. */
 export function observeDelivery(

@@ -4,6 +4,7 @@ import type { OperationDetails } from '../telemetry.js';
 import { deriveId, type Envelope, sizeOf, workflowType } from '../transports/delivery.js';
 import type { Logger, Receipt, TransportManager } from '../transports/transport.js';
 import { InvalidKeyError, PartialEmitError } from './errors.js';
+import type { EventPublisher } from './events/attempt-ctx.js';
 import {
   type Cause,
   checkEmitManyOptions,
@@ -15,7 +16,6 @@ import {
   type WorkflowRef,
 } from './events/emit.js';
 import { defaultDedupeWindowMs, type KeySource, keyOf, type RegisteredEvent } from './events/event.js';
-import type { EventPublisher } from './events/handler-context.js';
 import { Snapshot, takeSnapshot } from './events/payload.js';
 import { type PayloadSchema, toStoredBody } from './events/payload-schema.js';
 import type { HubSettings } from './hub-options.js';

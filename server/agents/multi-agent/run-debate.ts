@@ -135,7 +135,7 @@ class DebateRecorder {
 
   /** The debate has ended, perhaps before the round that an earlier delivery reached with other settings. */
   end(): void {
-    this.#place.run.leave(this.#path);
+    this.#place.run.markUnreached(this.#path);
   }
 
   /** Records what `call` returns. */

@@ -174,7 +174,7 @@ export class TurnRecorder {
     const { run } = this.#place;
     const id = this.#idOf(turn, index);
     // The tool may have been one whose execution recorded steps.
-    run.leave(`${id} / `);
+    run.markUnreached(`${id} / `);
     let fresh: RecordedCall | undefined;
     const record = async (scope: TurnScope): Promise<StepResult> => {
       const meter = this.#notes.meter(id);
@@ -223,7 +223,7 @@ export class TurnRecorder {
 
   /** The run of the agent has ended, perhaps before the turn that an earlier delivery reached with other limits. */
   end(): void {
-    this.run.leave(this.#place.path);
+    this.run.markUnreached(this.#place.path);
   }
 
   /** Returns `true` if the result of a call of the last answer is recorded. */

@@ -84,8 +84,8 @@ export interface DurableRun {
   record(step: DurableStep): Promise<() => unknown>;
   /** Records what `call` returns like {@link record}. `call` may contain steps whose ids start with `prefix`. */
   contain(id: string, prefix: string, call: () => Promise<unknown>): Promise<() => unknown>;
-  /** Passes over the steps whose ids start with `prefix`, and which earlier deliveries recorded: nothing asks for them. */
-  leave(prefix: string): void;
+  /** Marks the steps whose ids start with `prefix`, and which earlier deliveries recorded, as unreached. */
+  markUnreached(prefix: string): void;
   /** Returns `true` if {@link start} was called for the step, in any attempt. */
   isStarted(id: string): boolean;
   /** Records that a step starts which must not run again. */

@@ -1,10 +1,10 @@
 import { type Delivery, listen } from '../../transports/delivery.js';
 import { StoredPayloadError } from '../errors.js';
+import { AttemptCtx, AttemptEmitter, type HandlerHost } from './attempt-ctx.js';
 import type { HandlerFunction } from './context.js';
 import { Draft } from './emit.js';
 import type { RegisteredEvent } from './event.js';
 import { type CallCallbacks, HandlerCall } from './handler-call.js';
-import { AttemptEmitter, HandlerContext, type HandlerHost } from './handler-context.js';
 import { OutcomeRecorder, preflightError } from './outcome-recorder.js';
 import { encodeResult } from './payload.js';
 import { type PayloadSchema, rejectionOf } from './payload-schema.js';
@@ -94,7 +94,7 @@ export class Attempt implements CallCallbacks {
     const { id, type, requestId, depth } = envelope;
     const idempotencyKey = `${this.#host.transport.service}:${id}`;
     const fields = { requestId, eventType: type, eventId: id, payload, attempt, depth, idempotencyKey };
-    const context = new HandlerContext(fields, this.#emitter, this.#host);
+    const context = new AttemptCtx(fields, this.#emitter, this.#host);
     this.#call.invoke(this.#event.handler, context);
   }
 

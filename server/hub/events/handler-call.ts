@@ -1,7 +1,7 @@
 import type { Operation } from '../../telemetry.js';
 import type { Clock, Timer } from '../../transports/clock.js';
 import { HandlerTimeoutError } from '../errors.js';
-import type { HandlerContext } from './handler-context.js';
+import type { AttemptCtx } from './attempt-ctx.js';
 
 /** Callbacks of a {@link HandlerCall}. Exactly one is called, once, unless the call is cancelled. */
 export interface CallCallbacks {
@@ -19,7 +19,7 @@ export class HandlerCall {
   #isAborted = false;
   /** Promise of the current stage. */
   #running: Promise<unknown> | undefined;
-  #context: HandlerContext | undefined;
+  #context: AttemptCtx | undefined;
 
   /** @param operation ends with the call */
   constructor(
@@ -58,7 +58,7 @@ export class HandlerCall {
   }
 
   /** Calls the handler. */
-  invoke<TContext extends HandlerContext>(handler: (context: TContext) => unknown, context: TContext): void {
+  invoke<TCtx extends AttemptCtx>(handler: (context: TCtx) => unknown, context: TCtx): void {
     this.#context = context;
     const operation = this.#operation;
     try {

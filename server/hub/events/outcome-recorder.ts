@@ -1,8 +1,8 @@
 import { type ErrorInfo, HubError } from '../../errors.js';
 import type { Delivery, Envelope, Outcome } from '../../transports/delivery.js';
 import { DepthLimitError } from '../errors.js';
+import type { HandlerHost } from './attempt-ctx.js';
 import { createFollowUps, type FollowUpNames, type TerminalOutcome } from './follow-ups.js';
-import type { HandlerHost } from './handler-context.js';
 import { nextDelayMs, type ResolvedRetry } from './retry-policy.js';
 
 /** Maximum depth of a causal chain of events. */

@@ -3,14 +3,14 @@ import { ignoreRejection } from '../../errors.js';
 import type { Clock } from '../../transports/clock.js';
 import type { Envelope } from '../../transports/delivery.js';
 import { HandlerTimeoutError, StepFailedError } from '../errors.js';
+import type { HandlerHost } from '../events/attempt-ctx.js';
+import { AttemptCtx, AttemptEmitter } from '../events/attempt-ctx.js';
 import type { ApprovalWait, DurablePlace, DurableRun, DurableStep, TurnScope } from '../events/durable-place.js';
-import type { HandlerHost } from '../events/handler-context.js';
-import { AttemptEmitter, HandlerContext } from '../events/handler-context.js';
 import { takeSnapshot } from '../events/payload.js';
 import { startStep } from '../observability.js';
 import type { AttemptedStep, SteppedRun, WaitForStep } from './requested-step.js';
 import { entryKey, entryOutput, noteId, pathSeparator, readEntry, slotOf, type TurnKind } from './run-entry.js';
-import { type ResolvedStepOptions, StepContext } from './step.js';
+import { type ResolvedStepOptions, StepAttemptCtx } from './step.js';
 
 /** Records the steps of agents: their ids come from the agent, and they may contain one another. */
 export class RunRecorder implements DurableRun {
@@ -54,8 +54,8 @@ export class RunRecorder implements DurableRun {
     return this.#host.replay.entries.hasResult(kind, id);
   }
 
-  leave(prefix: string): void {
-    this.#host.replay.leave(prefix);
+  markUnreached(prefix: string): void {
+    this.#host.replay.markUnreached(prefix);
   }
 
   record(step: DurableStep): Promise<() => unknown> {
@@ -69,7 +69,7 @@ export class RunRecorder implements DurableRun {
       return this.record({ kind: 'tool', id, call: unreachable, recordsFailure: false });
     }
     const value = await call();
-    this.leave(prefix);
+    this.markUnreached(prefix);
     return this.record({ kind: 'tool', id, call: () => value, recordsFailure: false });
   }
 
@@ -108,8 +108,8 @@ export class RunRecorder implements DurableRun {
 
   leaveDecision(id: string): void {
     const { replay } = this.#host;
-    replay.leaveStep(slotOf('request', id));
-    replay.leaveStep(slotOf('approval', id));
+    replay.markStepUnreached(slotOf('request', id));
+    replay.markStepUnreached(slotOf('approval', id));
   }
 
   async decision(id: string, { requested, payload, decided, key, timeoutMs: delayMs }: ApprovalWait): Promise<unknown> {
@@ -194,7 +194,7 @@ export interface HandlerCaller {
 /** Calls an event's handler that records its turns. */
 export function callHandler(
   { run, place }: HandlerCaller,
-  handler: (ctx: HandlerContext) => unknown,
+  handler: (ctx: AttemptCtx) => unknown,
   timeoutMs: number | undefined,
 ): Promise<unknown> {
   const { delivery, host, input: payload, workflow } = run;
@@ -202,7 +202,7 @@ export function callHandler(
   const idempotencyKey = `${host.transport.service}:${id}`;
   const { attempt } = delivery;
   const fields = { requestId, eventType: type, eventId: id, payload, attempt, depth, idempotencyKey };
-  const ctx = new HandlerContext(fields, closedEmitter(host, delivery.envelope), host, place);
+  const ctx = new AttemptCtx(fields, closedEmitter(host, delivery.envelope), host, place);
   return callInTime(ctx, handler, workflow.name, timeoutMs, run);
 }
 
@@ -243,13 +243,13 @@ export async function runContaining(
     idempotencyKey: `${service}:${runId}:${id}`,
   };
   const identity = { workflow: workflow.name, runId, step: id, body, view: options.view };
-  const ctx = new StepContext(fields, closedEmitter(host, delivery.envelope), host, identity, {
+  const ctx = new StepAttemptCtx(fields, closedEmitter(host, delivery.envelope), host, identity, {
     ...place,
     pathOf: () => prefix,
   });
   const operation = startStep(workflow.name, id, fields.attempt);
   run.onLeave(() => operation?.end());
-  const handle = operation === undefined ? call : (own: StepContext) => operation.run(() => call(own));
+  const handle = operation === undefined ? call : (own: StepAttemptCtx) => operation.run(() => call(own));
   let end: () => unknown;
   try {
     const result = await callInTime(ctx, handle, `${workflow.name}: ${id}`, options.timeoutMs, run);
@@ -263,15 +263,15 @@ export async function runContaining(
     operation?.end();
   }
   replay.close(id);
-  replay.leave(prefix);
+  replay.markUnreached(prefix);
   const due = failed && { ...failed, delivery: delivery.attempt, isDue: true };
   return attempt({ call: end, contained, failed: due });
 }
 
 /** Calls a handler until its timeout. The handler ends when its signal aborts, as agents do. */
-async function callInTime<TContext extends HandlerContext>(
-  ctx: TContext,
-  handler: (ctx: TContext) => unknown,
+async function callInTime<TCtx extends AttemptCtx>(
+  ctx: TCtx,
+  handler: (ctx: TCtx) => unknown,
   owner: string,
   timeoutMs: number | undefined,
   run: SteppedRun,
@@ -288,7 +288,7 @@ async function callInTime<TContext extends HandlerContext>(
   }
 }
 
-function startTimer(ctx: HandlerContext, owner: string, timeoutMs: number, clock: Clock): { cancel(): void } {
+function startTimer(ctx: AttemptCtx, owner: string, timeoutMs: number, clock: Clock): { cancel(): void } {
   return clock.after(timeoutMs, () => ctx.abort(new HandlerTimeoutError(owner, timeoutMs)));
 }
 

@@ -1,12 +1,12 @@
 import type { Delivery, RunWait, WaitResolution } from '../../transports/delivery.js';
 import type { StepFailedError } from '../errors.js';
+import type { HandlerHost } from '../events/attempt-ctx.js';
 import type { TurnScope } from '../events/durable-place.js';
 import type { EventRef, WorkflowRef } from '../events/emit.js';
-import type { HandlerHost } from '../events/handler-context.js';
 import type { TurnFacts } from '../events/reported-agents.js';
 import type { TurnKind } from './run-entry.js';
 import type { Replay, StepRequest } from './run-replay.js';
-import type { ResolvedStepOptions, StepContext } from './step.js';
+import type { ResolvedStepOptions, StepAttemptCtx } from './step.js';
 import type { AnyWorkflow, RunDefinition } from './workflow.js';
 
 /** Step of a workflow that runs a function. */
@@ -15,7 +15,7 @@ export interface AttemptedStep extends StepRequest {
   readonly options: ResolvedStepOptions;
   /** Present on a step that contains other steps and has ended: `call` returns its result. */
   readonly contained?: ContainedSteps | undefined;
-  call(ctx: StepContext): unknown;
+  call(ctx: StepAttemptCtx): unknown;
 }
 
 /** Step of an agent. */

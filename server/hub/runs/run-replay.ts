@@ -53,9 +53,9 @@ export class Replay<TRequest extends StepRequest> {
   /** Starts of the ids of steps whose entries are skipped, because the step that contains them is recorded. */
   #skipped: string[] | undefined;
   /** Starts of the ids of steps that nothing asks for any more, because the agent around them has ended. */
-  #left: string[] | undefined;
+  #unreachedPrefixes: string[] | undefined;
   /** Slots of single steps of that kind. */
-  #leftSlots: Set<string> | undefined;
+  #unreachedSlots: Set<string> | undefined;
   readonly #generation: number;
   /** Position after the last entry that an earlier delivery recorded for a step. */
   readonly #replayEnd: number;
@@ -98,21 +98,21 @@ export class Replay<TRequest extends StepRequest> {
   }
 
   /**
-   * Passes over the remaining entries inside a part of the run that has ended: an earlier delivery, with other agents or
-   * limits, recorded more steps of it. They count as unreached.
+   * Marks the remaining entries inside a part of the run that has ended as unreached: an earlier delivery, with other
+   * agents or limits, recorded more steps of it.
    *
    * @param prefix start of their ids
    */
-  leave(prefix: string): void {
+  markUnreached(prefix: string): void {
     if (this.isAtEnd) return;
-    this.#left ??= [];
-    this.#left.push(prefix);
+    this.#unreachedPrefixes ??= [];
+    this.#unreachedPrefixes.push(prefix);
   }
 
-  /** Passes over the entry of one step that nothing asks for any more, whenever it is recorded. */
-  leaveStep(slot: string): void {
-    this.#leftSlots ??= new Set();
-    this.#leftSlots.add(slot);
+  /** Marks the entry of one step as unreached, whenever it is recorded: nothing requests it any more. */
+  markStepUnreached(slot: string): void {
+    this.#unreachedSlots ??= new Set();
+    this.#unreachedSlots.add(slot);
   }
 
   /** Removes a step that failed without a record. */
@@ -168,7 +168,7 @@ export class Replay<TRequest extends StepRequest> {
     const slot = slotOf(stepKind(name.role), name.id);
     const request = this.#requests.get(slot);
     if (request === undefined) {
-      if (!this.#isLeft(name) && this.#leftSlots?.has(slot) !== true) return 'unrequested';
+      if (!this.#isUnreached(name) && this.#unreachedSlots?.has(slot) !== true) return 'unrequested';
       this.#cursor += 1;
       return 'skipped';
     }
@@ -236,8 +236,12 @@ export class Replay<TRequest extends StepRequest> {
     if (!this.#toStart.includes(request, this.#nextStart)) this.#toStart.push(request);
   }
 
-  #isLeft({ role, id }: EntryName): boolean {
-    return this.#left !== undefined && role !== 'run' && this.#left.some((prefix) => id.startsWith(prefix));
+  #isUnreached({ role, id }: EntryName): boolean {
+    return (
+      this.#unreachedPrefixes !== undefined &&
+      role !== 'run' &&
+      this.#unreachedPrefixes.some((prefix) => id.startsWith(prefix))
+    );
   }
 
   /** Entries that belong to no step that the function waits for. */

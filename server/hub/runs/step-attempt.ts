@@ -1,14 +1,14 @@
 import type { Delivery, Envelope } from '../../transports/delivery.js';
+import { AttemptEmitter } from '../events/attempt-ctx.js';
 import { StepResult } from '../events/durable-place.js';
 import { type CallCallbacks, HandlerCall } from '../events/handler-call.js';
-import { AttemptEmitter } from '../events/handler-context.js';
 import { checkSize, encodePayload, encodeResult } from '../events/payload.js';
 import { nextDelayMs } from '../events/retry-policy.js';
 import { startStep } from '../observability.js';
 import type { AttemptedStep, RunHost, TurnStep } from './requested-step.js';
 import { entryKey, entryOutput, type StepEntry, writeEntry } from './run-entry.js';
 import type { StepRequest } from './run-replay.js';
-import { StepContext } from './step.js';
+import { StepAttemptCtx } from './step.js';
 import type { RunDefinition } from './workflow.js';
 
 /** One attempt at a step: calls its function and records the result, the failure, or the failed attempt. */
@@ -50,8 +50,8 @@ export class StepAttempt implements CallCallbacks, RunningAttempt {
       idempotencyKey: `${host.transport.service}:${runId}:${id}`,
     };
     const identity = { workflow: workflow.name, runId, step: id, body, view: options.view };
-    const context = new StepContext(fields, this.#emitter, host, identity);
-    this.#call.invoke((ctx: StepContext) => this.#step.call(ctx), context);
+    const context = new StepAttemptCtx(fields, this.#emitter, host, identity);
+    this.#call.invoke((ctx: StepAttemptCtx) => this.#step.call(ctx), context);
   }
 
   cancel(reason: Error): Promise<void> | undefined {

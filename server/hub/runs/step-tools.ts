@@ -3,11 +3,11 @@ import { checkName, OptionChecker } from '../../options.js';
 import { deriveId, type Envelope, type RunWait, type WaitResolution } from '../../transports/delivery.js';
 import type { Logger } from '../../transports/transport.js';
 import { DepthLimitError, RunLimitError, StepFailedError, WorkflowCancelledError } from '../errors.js';
+import { type HandlerHost, LazyCtx } from '../events/attempt-ctx.js';
 import type { HandlerFunction } from '../events/context.js';
 import { attachPlace, type DurablePlace } from '../events/durable-place.js';
 import type { EmitOptions, EventRef, WorkflowRef } from '../events/emit.js';
 import { createFollowUps } from '../events/follow-ups.js';
-import { type HandlerHost, LazyContext } from '../events/handler-context.js';
 import { maxDepth } from '../events/outcome-recorder.js';
 import type { Recorded } from '../events/payload.js';
 import { attachReporter } from '../events/reported-agents.js';
@@ -21,7 +21,7 @@ import {
   type RunScope,
   resolveStepOptions,
   type Step,
-  type StepContext,
+  type StepAttemptCtx,
   type StepOptions,
   type WaitOptions,
 } from './step.js';
@@ -36,7 +36,7 @@ export class StepTools implements RunScope {
   readonly recorder: RunRecorder;
   readonly #run: SteppedRun;
   #abortReason: Error | undefined;
-  #ctx: WorkflowContext | undefined;
+  #ctx: WorkflowCtx | undefined;
   #steps = 0;
   #elements = 0;
   #refusal: unknown;
@@ -93,7 +93,7 @@ export class StepTools implements RunScope {
     return callHandler({ run: this.#run, place }, handler, timeoutMs);
   }
 
-  #createCtx(): WorkflowContext {
+  #createCtx(): WorkflowCtx {
     const { delivery, host, workflow, input } = this.#run;
     const { id: runId, requestId } = delivery.envelope;
     const place: DurablePlace = {
@@ -102,7 +102,7 @@ export class StepTools implements RunScope {
       recordsFailures: true,
     };
     const fields = { input, step: this.#createStep(), runId, requestId };
-    const ctx = new WorkflowContext(fields, workflow.name, host.logger);
+    const ctx = new WorkflowCtx(fields, workflow.name, host.logger);
     if (this.#abortReason !== undefined) ctx.abort(this.#abortReason);
     attachPlace(ctx, place);
     attachReporter(ctx, host.reportedAgents);
@@ -124,7 +124,7 @@ export class StepTools implements RunScope {
           const id = replay.nextId(name);
           this.#countElements(elements.length);
           return mapElements(elements, concurrency, async (element, index): Result<T> => {
-            const call = (ctx: StepContext): T => fn(element, ctx, index);
+            const call = (ctx: StepAttemptCtx): T => fn(element, ctx, index);
             return JSON.parse(await this.#attempt('run', replay.nextId(`${id}[${index}]`), call, resolved));
           });
         },
@@ -293,7 +293,7 @@ export class StepTools implements RunScope {
 }
 
 /** Context of a run's function. */
-class WorkflowContext extends LazyContext implements RunCtx {
+class WorkflowCtx extends LazyCtx implements RunCtx {
   readonly input: unknown;
   readonly step: Step;
   readonly runId: string;
@@ -314,8 +314,8 @@ class WorkflowContext extends LazyContext implements RunCtx {
   }
 }
 
-type StepFunction<T> = (ctx: StepContext) => T;
-type ElementFunction<E, T> = (element: E, ctx: StepContext, index: number) => T;
+type StepFunction<T> = (ctx: StepAttemptCtx) => T;
+type ElementFunction<E, T> = (element: E, ctx: StepAttemptCtx, index: number) => T;
 type Result<T> = Promise<Recorded<Awaited<T>>>;
 
 /**

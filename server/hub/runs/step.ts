@@ -1,14 +1,9 @@
 import { checkName, OptionChecker } from '../../options.js';
 import type { Logger } from '../../transports/transport.js';
+import { AttemptCtx, type AttemptEmitter, type CtxFields, type HandlerHost } from '../events/attempt-ctx.js';
 import type { HandlerCtx, HandlerFunction } from '../events/context.js';
 import type { DurablePlace } from '../events/durable-place.js';
 import type { EmitOptions, EventRef, WorkflowRef } from '../events/emit.js';
-import {
-  type AttemptEmitter,
-  type ContextFields,
-  HandlerContext,
-  type HandlerHost,
-} from '../events/handler-context.js';
 import type { Recorded } from '../events/payload.js';
 import { type ResolvedRetry, type RetryConfig, resolveRetry } from '../events/retry-policy.js';
 
@@ -206,9 +201,9 @@ export interface RunScope {
   /** JSON of the input. */
   readonly body: string;
   /** Runs a step and resolves with its result as JSON. */
-  runStep(name: string, call: (ctx: StepContext) => unknown, options: ResolvedStepOptions): Promise<string>;
+  runStep(name: string, call: (ctx: StepAttemptCtx) => unknown, options: ResolvedStepOptions): Promise<string>;
   /** Runs a step whose function records steps of its own, and resolves with its result as JSON. */
-  runContaining(name: string, call: (ctx: StepContext) => unknown, options: ResolvedStepOptions): Promise<string>;
+  runContaining(name: string, call: (ctx: StepAttemptCtx) => unknown, options: ResolvedStepOptions): Promise<string>;
   /** Calls the handler of an event. */
   handle(handler: HandlerFunction, timeoutMs: number | undefined): Promise<unknown>;
 }
@@ -235,13 +230,13 @@ export interface StepIdentity {
 }
 
 /** Context of one attempt at a step. */
-export class StepContext extends HandlerContext implements StepCtx, StepRunCtx {
+export class StepAttemptCtx extends AttemptCtx implements StepCtx, StepRunCtx {
   readonly step: string;
   readonly runId: string;
   readonly workflow: WorkflowProgress;
 
   constructor(
-    fields: ContextFields,
+    fields: CtxFields,
     emitter: AttemptEmitter,
     host: Pick<HandlerHost, 'logger' | 'reportedAgents'>,
     identity: StepIdentity,

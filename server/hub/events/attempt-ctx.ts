@@ -9,7 +9,7 @@ import type { Cause, CtxEmit, Draft, EmitOptions, EventRef, WorkflowRef } from '
 import { type AgentReporter, attachReporter } from './reported-agents.js';
 
 /** Fields of a context that identify its attempt. */
-export type ContextFields = Pick<
+export type CtxFields = Pick<
   HandlerCtx,
   'requestId' | 'eventType' | 'eventId' | 'payload' | 'attempt' | 'depth' | 'idempotencyKey'
 >;
@@ -18,7 +18,7 @@ export type ContextFields = Pick<
  * Signal and logger of a context, created on first access: the abort controller is its most expensive part. A class,
  * because V8 creates the getters of an object literal in its old generation, and with them the run outlives its end.
  */
-export abstract class LazyContext {
+export abstract class LazyCtx {
   readonly #hubLogger: Logger;
   #logger: Logger | undefined;
   #controller: AbortController | undefined;
@@ -51,7 +51,7 @@ export abstract class LazyContext {
 }
 
 /** Context of one attempt. */
-export class HandlerContext extends LazyContext implements HandlerCtx {
+export class AttemptCtx extends LazyCtx implements HandlerCtx {
   readonly requestId: string;
   readonly eventType: string;
   readonly eventId: string;
@@ -64,7 +64,7 @@ export class HandlerContext extends LazyContext implements HandlerCtx {
 
   /** @param place present if the agents that run with the context record their turns */
   constructor(
-    fields: ContextFields,
+    fields: CtxFields,
     emitter: AttemptEmitter,
     host: Pick<HandlerHost, 'logger' | 'reportedAgents'>,
     place?: DurablePlace,
