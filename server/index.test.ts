@@ -110,6 +110,7 @@ it('exports exactly these names', () => {
       "createTool",
       "createWorkflow",
       "dashboardCspHashes",
+      "defineWorkflow",
       "fallbackProvider",
       "fromLanguageModel",
       "getDashboardHtml",
