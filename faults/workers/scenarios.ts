@@ -2,6 +2,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createEvent, createWorkflow, FatalError, type Hub, type StepCtx, UnknownDeadLetterError } from 'hubline';
+import { call } from '../deploys/called-scenario.js';
 import { deploy } from '../deploys/deploy-scenario.js';
 import { rolling } from '../deploys/rolling-scenario.js';
 import { agent } from '../kills/agent-scenario.js';
@@ -40,6 +41,7 @@ export const scenarios: ReadonlyMap<string, Scenario> = new Map<string, Scenario
   ['ticks', ticks],
   ['keyed', keyed],
   ['rolling', rolling],
+  ['called', call],
   ['agent', agent],
 ]);
 

@@ -19,7 +19,8 @@ if (register === undefined) throw new Error(`no scenario ${scenario}`);
 const transport = url.startsWith('file:')
   ? sqliteTransport({ file: fileURLToPath(url), maxCrashes })
   : redisTransport({ url, prefix, lockDurationMs, stalledIntervalMs: 500, maxCrashes });
-const hub = createHub({ service: 'shop', transport, concurrency: 20 });
+const service = variant.startsWith('web') ? 'web' : 'shop';
+const hub = createHub({ service, transport, concurrency: 20 });
 const afterStart = register(hub, ledger, variant);
 process.on('SIGTERM', () => {
   void hub.stop({ drainMs: 1_000 }).then(() => process.exit(0));
