@@ -144,7 +144,7 @@ export type { JsonSchema } from './json-schema.js';
 export { type PrometheusMetrics, type PrometheusOptions, prometheus } from './prometheus.js';
 export type { Redact } from './redaction.js';
 export type { Clock, Timer } from './transports/clock.js';
-export { type Codec, CodecError } from './transports/codec.js';
+export { type Codec, CodecError, CodecMismatchError } from './transports/codec.js';
 export type { RateLimit, RunRetention } from './transports/delivery.js';
 export {
   BackpressureError,

@@ -1,22 +1,13 @@
 import { expect, it } from 'vitest';
 import { createFakeClock } from '../testing/fake-clock.js';
-import type { Codec } from './codec.js';
-import { describeTransport } from './contract/describe-transport.js';
+import { contractCodec, describeTransport } from './contract/describe-transport.js';
 import { maxDeadLetters } from './contract/records/dead-letters.js';
 import { memoryTransport } from './memory/memory-transport.js';
 import { silentLogger } from './transport.js';
 
-const reversing: Codec = {
-  encode: (text) => `>${Buffer.from(text).toString('base64')}`,
-  decode: (text) => {
-    if (!text.startsWith('>')) throw new Error('not encoded');
-    return Buffer.from(text.slice(1), 'base64').toString();
-  },
-};
-
 describeTransport('memory with a codec', async () => {
   const clock = createFakeClock();
-  const transport = memoryTransport({ clock, maxDeadLetters, codec: reversing });
+  const transport = memoryTransport({ clock, maxDeadLetters, codec: contractCodec });
   return {
     connect: (service) => transport.connect({ service, logger: silentLogger }),
     advance: (ms) => clock.advance(ms),
@@ -29,8 +20,8 @@ describeTransport('memory with a codec', async () => {
 });
 
 it.each([
-  ['encode', { ...reversing, encode: () => JSON.parse('{secret') }],
-  ['encode', { ...reversing, encode: () => JSON.parse('7') }],
+  ['encode', { ...contractCodec, encode: () => JSON.parse('{secret') }],
+  ['encode', { ...contractCodec, encode: () => JSON.parse('7') }],
 ])('rejects with a typed error if %s fails', async (operation, codec) => {
   const { kv } = memoryTransport({ codec }).connect({ service: 'shop', logger: silentLogger });
   await expect(kv.set('k', 'v')).rejects.toMatchObject({

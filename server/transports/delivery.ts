@@ -59,6 +59,15 @@ export function toRecorded(envelope: Envelope): Envelope {
   return { ...envelope, body: envelope.body };
 }
 
+/** Next accepted event of the type, with this key; any event of the type if `key` is `undefined`. */
+export interface AwaitedEvent {
+  readonly type: string;
+  /** With a codec, transports store a hash in place of the key. */
+  readonly key: string | undefined;
+  /** The key that a codec encoded, stored beside its hash. */
+  readonly shownKey?: string | undefined;
+}
+
 /**
  * Condition that a run waits for. Whichever of `delayMs`, `event` and `run` comes first resolves it;
  * the transport then records the {@link WaitResolution} as an entry of the run and drops the others.
@@ -68,8 +77,7 @@ export interface RunWait {
   readonly key: string;
   /** Milliseconds until the wait resolves by time, measured by the transport's clock. */
   readonly delayMs?: number | undefined;
-  /** Next accepted event of the type, with this key; any event of the type if `key` is `undefined`. */
-  readonly event?: { readonly type: string; readonly key: string | undefined } | undefined;
+  readonly event?: AwaitedEvent | undefined;
   /** Child run, accepted together with the wait for the service of the run alone; its end resolves the wait. */
   readonly run?: Envelope | undefined;
   /** Events accepted if the child run is cancelled with the run that waits for it. */

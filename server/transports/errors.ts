@@ -16,10 +16,14 @@ export class BackpressureError extends HubError {
 
 /** A key-value operation found the wrong kind of value: a list, a string, or not a whole number. */
 export class KeyTypeError extends HubError {
+  readonly expected: string;
+
+  /** @param expected such as `a list` */
   constructor(key: string, expected: string) {
     super('ERR_KEY_TYPE', `key ${quote(key)} does not hold ${expected}; delete it first, or use another key`, {
       publicMessage: `a key does not hold ${expected}`,
     });
+    this.expected = expected;
   }
 }
 

@@ -1,5 +1,5 @@
 import type { ErrorInfo } from '../errors.js';
-import type { Envelope } from './delivery.js';
+import type { AwaitedEvent, Envelope } from './delivery.js';
 import { maxRequestEvents, retainedAttempts, retainedRecent } from './limits.js';
 
 /**
@@ -126,7 +126,7 @@ export interface OpenWait {
   readonly since: number;
   /** Epoch milliseconds at which it resolves by time. */
   readonly dueAt?: number | undefined;
-  readonly event?: { readonly type: string; readonly key: string | undefined } | undefined;
+  readonly event?: AwaitedEvent | undefined;
   /** Id of the child run. */
   readonly runId?: string | undefined;
   /** It waits for the decision of a person. */

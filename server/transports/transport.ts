@@ -74,6 +74,11 @@ export interface ConsumeOptions {
    * @param active number of handlers that run on this connection, overdue ones included
    */
   readonly describeProcess?: (active: number) => string;
+  /**
+   * Called before the connection registers: at its start, and again if its registration is gone, perhaps with all stored
+   * data. If it rejects, so does `start`.
+   */
+  readonly onRegister?: () => Promise<void>;
 }
 
 /** Open connection of a process. */

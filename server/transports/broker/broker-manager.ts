@@ -60,6 +60,7 @@ export class BrokerManager implements TransportManager {
   }
 
   async start(options: ConsumeOptions): Promise<void> {
+    await options.onRegister?.();
     await this.#broker.journal.change(() => {
       const { describe, describeProcess } = options;
       if (describe !== undefined) {

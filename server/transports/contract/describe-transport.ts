@@ -1,4 +1,5 @@
 import { describe } from 'vitest';
+import type { Codec } from '../codec.js';
 import { type ContractHarness, type ContractStage, contractStage } from './contract-stage.js';
 import { describeCancel } from './events/cancel.js';
 import { describeDebounce } from './events/debounce.js';
@@ -56,6 +57,36 @@ export function describeTransport(name: string, setup: () => Promise<ContractHar
 /** Registers the tests that depend on the place of pending events. */
 export function describePendingEvents(name: string, setup: () => Promise<ContractHarness>): void {
   describe(`${name} transport`, () => describePending(contractStage(setup)));
+}
+
+/** Codec of the tests that stored text is encoded. */
+export const contractCodec: Codec = {
+  encode: (text) => `>${Buffer.from(text).toString('base64')}`,
+  decode: (text) => {
+    if (!text.startsWith('>')) throw new Error('not encoded');
+    return Buffer.from(text.slice(1), 'base64').toString();
+  },
+};
+
+/** Registers the tests of what a transport with {@link contractCodec} encodes and hashes. */
+export function describeCodedTransport(name: string, setup: () => Promise<ContractHarness>): void {
+  describe(`${name} transport with a codec`, () => {
+    const stage = contractStage(setup);
+    describeEvents(stage);
+    describeDeadLetters(stage);
+    describeKeys(stage);
+    describeDebounce(stage);
+    describeCancel(stage);
+    describeLookups(stage);
+    describeErasure(stage);
+    describeSuspensions(stage);
+    describeChildRuns(stage);
+    describeWaitingRuns(stage);
+    describeSuspendedRecords(stage);
+    describeKeyValues(stage);
+    describeBoundedLog(stage);
+    describeSchedules(stage);
+  });
 }
 
 function describePending(stage: ContractStage): void {

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { InvalidOptionError } from '../../errors.js';
 import type { ContractHarness } from '../contract/contract-stage.js';
-import { describeTransport } from '../contract/describe-transport.js';
+import { contractCodec, describeCodedTransport, describeTransport } from '../contract/describe-transport.js';
 import { describeDeadLetterAge } from '../contract/records/dead-letter-age.js';
 import { maxDeadLetters } from '../contract/records/dead-letters.js';
 import { silentLogger, type TransportManager } from '../transport.js';
@@ -15,7 +15,7 @@ import { startTestRedis } from './test-redis.fixture.js';
 const { server, admin } = await startTestRedis();
 
 async function startHarness(
-  limits: Pick<RedisTransportOptions, 'maxDeadLetters' | 'maxDeadLetterAgeMs'>,
+  limits: Pick<RedisTransportOptions, 'maxDeadLetters' | 'maxDeadLetterAgeMs' | 'codec'>,
 ): Promise<ContractHarness> {
   const transport = redisTransport({
     url: server.url,
@@ -40,6 +40,7 @@ async function startHarness(
 }
 
 describeTransport('redis', () => startHarness({ maxDeadLetters }));
+describeCodedTransport('redis', () => startHarness({ maxDeadLetters, codec: contractCodec }));
 describeDeadLetterAge('redis', (maxDeadLetterAgeMs) => startHarness({ maxDeadLetterAgeMs }));
 
 it('accepts options of the client instead of a URL', async () => {

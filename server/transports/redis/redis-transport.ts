@@ -1,4 +1,4 @@
-import { CodedTransport } from '../codec.js';
+import { connectCoded } from '../coded-transport.js';
 import { checkRetireArguments, type RetireOptions, type RetireResult } from '../services.js';
 import { silentLogger, type Transport } from '../transport.js';
 import { CommandClient } from './connection/command-client.js';
@@ -37,10 +37,7 @@ export interface RedisTransport extends Transport {
 export function redisTransport(options: RedisTransportOptions = {}): RedisTransport {
   const settings = resolveRedisOptions(options);
   return {
-    connect({ service, logger }) {
-      const manager = new RedisManager(service, settings, logger);
-      return settings.codec === undefined ? manager : new CodedTransport(manager, settings.codec);
-    },
+    connect: ({ service, logger }) => connectCoded(new RedisManager(service, settings, logger), settings.codec),
     async retire(service, retireOptions = {}) {
       checkRetireArguments(service, retireOptions);
       const commands = new CommandClient(settings, silentLogger);

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import type { Codec } from '../codec.js';
+import { contractCodec as codec } from '../contract/describe-transport.js';
 import { envelope } from '../contract/envelope.js';
 import { completed, failed, suspended } from '../contract/outcome.js';
 import { silentLogger } from '../transport.js';
@@ -10,14 +10,6 @@ import { newFile, startProcess } from './stage.fixture.js';
 
 const secret = 'private-4711';
 const body = JSON.stringify({ secret });
-
-const codec: Codec = {
-  encode: (text) => `>${Buffer.from(text).toString('base64')}`,
-  decode: (text) => {
-    if (!text.startsWith('>')) throw new Error('not encoded');
-    return Buffer.from(text.slice(1), 'base64').toString();
-  },
-};
 
 it('has payloads, results, checkpoints, waits, key-values and answers to observers in encoded form only', async () => {
   const file = newFile();

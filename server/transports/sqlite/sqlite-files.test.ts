@@ -42,7 +42,7 @@ it('lets a file be read beside its owner', async () => {
   const owner = connect(file);
   await owner.kv.set('k', 'v');
   const reader = await openPatiently(file, { readOnly: true });
-  expect(reader.prepare('SELECT value FROM key_values').all()).toMatchObject([{ value: 'v' }]);
+  expect(reader.prepare('SELECT value FROM key_values WHERE key = ?').all('k')).toMatchObject([{ value: 'v' }]);
   reader.close();
   await owner.close({ drainMs: 0 });
 });

@@ -2,11 +2,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { errorInfo } from '../../errors.js';
 import { OptionChecker } from '../../options.js';
 import { type Clock, systemClock } from '../clock.js';
-import { type Codec, CodedTransport, resolveCodec } from '../codec.js';
+import { type Codec, resolveCodec } from '../codec.js';
+import { connectCoded } from '../coded-transport.js';
 import type { Outcome } from '../delivery.js';
 import { forwardParts, type PartName, type TransportParts } from '../parts.js';
 import { checkRetireArguments, retireResult } from '../services.js';
-import { type Logger, type RunStore, silentLogger, type TransportManager } from '../transport.js';
+import { type RunStore, silentLogger, type TransportManager } from '../transport.js';
 import { FileLink, type LinkSettings } from './file-link.js';
 import { FileObserverError } from './sqlite-errors.js';
 import { checkFile } from './sqlite-options.js';
@@ -48,8 +49,10 @@ export function sqliteObserver(options: SqliteObserverOptions): SqliteTransport 
   const settings = { file, timeoutMs, clock };
   return {
     connect({ service, logger }) {
-      const manager = connectObserver(service, settings, logger);
-      return codec === undefined ? manager : new CodedTransport(manager, codec);
+      const link = new FileLink(settings, service, logger);
+      // The first write of all says how keys are stored, also if it is one of an observer.
+      const { kv } = forwardParts((call, args) => link.callPart(call, args));
+      return connectCoded(connectObserver(service, settings, link), codec, kv);
     },
     async retire(service, retireOptions = {}) {
       checkRetireArguments(service, retireOptions);
@@ -68,8 +71,7 @@ export function sqliteObserver(options: SqliteObserverOptions): SqliteTransport 
 const ownersParts: ReadonlySet<PartName> = new Set(['schedules', 'kv', 'log']);
 
 /** Creates the connection of a hub without handlers to a file that another process owns. */
-function connectObserver(service: string, settings: LinkSettings, logger: Logger): TransportManager {
-  const link = new FileLink(settings, service, logger);
+function connectObserver(service: string, settings: LinkSettings, link: FileLink): TransportManager {
   const closing = new AbortController();
   const parts = forwardParts((call, args) => {
     const { part, method, effect } = call;
@@ -84,10 +86,11 @@ function connectObserver(service: string, settings: LinkSettings, logger: Logger
     clock: settings.clock,
     ...parts,
     runs: observedRuns(parts, link, closing.signal),
-    async start({ subscriptions, declared = [] }) {
+    async start({ subscriptions, declared = [], onRegister }) {
       if (subscriptions.length > 0) return refuse('start() with handlers');
       if (declared.some(({ subscribers }) => subscribers.length > 0)) return refuse('start() with subscribers');
       await link.open();
+      await onRegister?.();
     },
     publish: (envelopes) => link.call('publish', envelopes),
     async close() {

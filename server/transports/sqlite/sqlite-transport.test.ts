@@ -4,7 +4,12 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { createFakeClock } from '../../testing/fake-clock.js';
 import type { ContractHarness } from '../contract/contract-stage.js';
-import { describePendingEvents, describeTransport } from '../contract/describe-transport.js';
+import {
+  contractCodec,
+  describeCodedTransport,
+  describePendingEvents,
+  describeTransport,
+} from '../contract/describe-transport.js';
 import { describeDeadLetterAge } from '../contract/records/dead-letter-age.js';
 import { maxDeadLetters } from '../contract/records/dead-letters.js';
 import { retainedRecent } from '../limits.js';
@@ -99,6 +104,7 @@ async function createHarness(options: Partial<SqliteTransportOptions>): Promise<
 }
 
 describeTransport('sqlite', () => createHarness({ maxDeadLetters }));
+describeCodedTransport('sqlite', () => createHarness({ maxDeadLetters, codec: contractCodec }));
 describeDeadLetterAge('sqlite', (maxDeadLetterAgeMs) => createHarness({ maxDeadLetterAgeMs }));
 describePendingEvents('sqlite with three events in memory', () =>
   createHarness({ maxDeadLetters, maxPendingInMemory: 3 }),

@@ -3,7 +3,7 @@ import { link, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { BrokerManager } from '../broker/broker-manager.js';
 import type { Clock } from '../clock.js';
-import { CodedTransport } from '../codec.js';
+import { connectCoded } from '../coded-transport.js';
 import { callPart, forwardParts } from '../parts.js';
 import { checkRetireArguments, type RetireOptions, type RetireResult, retireResult } from '../services.js';
 import {
@@ -60,10 +60,8 @@ export function sqliteTransport(options: SqliteTransportOptions): SqliteTranspor
   const settings = resolveSqliteOptions(options);
   const shared = new SharedStore(settings);
   return {
-    connect({ service, logger }) {
-      const manager = connectLazily(service, settings.clock, shared, logger);
-      return settings.codec === undefined ? manager : new CodedTransport(manager, settings.codec);
-    },
+    connect: ({ service, logger }) =>
+      connectCoded(connectLazily(service, settings.clock, shared, logger), settings.codec),
     async retire(service, retireOptions = {}) {
       checkRetireArguments(service, retireOptions);
       const { broker } = await shared.acquire(silentLogger);
@@ -97,14 +95,20 @@ class LazyConnection {
     this.#logger = logger;
   }
 
-  start(options: ConsumeOptions): Promise<void> {
+  async start({ onRegister, ...options }: ConsumeOptions): Promise<void> {
     this.#isClosed = false;
-    return this.use(async ({ store, manager }) => {
-      const isConsumer = options.subscriptions.length > 0;
-      if (options.describe !== undefined) await store.describe(options.describe(), isConsumer);
-      if (isConsumer) store.beginHandling();
-      await manager.start(options);
-    });
+    try {
+      await this.use(async ({ store, manager }) => {
+        await onRegister?.();
+        const isConsumer = options.subscriptions.length > 0;
+        if (options.describe !== undefined) await store.describe(options.describe(), isConsumer);
+        if (isConsumer) store.beginHandling();
+        await manager.start(options);
+      });
+    } catch (error) {
+      await this.close({ drainMs: 0 });
+      throw error;
+    }
   }
 
   async close(options: { drainMs: number }): Promise<CloseResult> {

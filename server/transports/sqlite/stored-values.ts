@@ -154,11 +154,18 @@ export function endedRunOf(value: Row): EndedRun {
 function openWaitOf(wait: Row): OpenWait {
   const { event } = wait;
   const [dueAt, runId] = [optionalNumber(wait, 'dueAt'), optionalText(wait, 'runId')];
+  const shownKey = isRow(event) ? optionalText(event, 'shownKey') : undefined;
   return {
     key: textOf(wait, 'key'),
     since: numberOf(wait, 'since'),
     ...(dueAt !== undefined && { dueAt }),
-    ...(isRow(event) && { event: { type: textOf(event, 'type'), key: optionalText(event, 'key') } }),
+    ...(isRow(event) && {
+      event: {
+        type: textOf(event, 'type'),
+        key: optionalText(event, 'key'),
+        ...(shownKey !== undefined && { shownKey }),
+      },
+    }),
     ...(runId !== undefined && { runId }),
     ...(wait['isApproval'] === true && { isApproval: true }),
   };

@@ -49,8 +49,9 @@ export function describeSuspendedRecords({ advance, consume, next, counts }: Con
       expect(await delivery.commit(suspended(outputs.length))).toBe('ok');
       expect(await delivery.commit(completed())).toBe('fenced');
 
-      const { body: payload, dedupe: _, ...shown } = sent;
-      const known = { status: 'suspended', attempt: 2, envelope: { ...shown, body: payload } };
+      // A codec encodes the key together with the payload.
+      const { body: payload, key, dedupe: _, ...shown } = sent;
+      const known = { status: 'suspended', attempt: 2, envelope: { ...shown, key, body: payload } };
       const record = await reader.transport.runs.get('run', sent.id);
       expect(record).toMatchObject(known);
       expect([...(record?.checkpoints ?? [])]).toEqual(entries);

@@ -2,7 +2,7 @@
 Stores waits of a run, and accepts their child runs for its service alone. A wait whose key is stored or recorded is left as it is.
 
 KEYS[1]  prefix of the transport, a hash tag from which every key is derived
-ARGV     lease, number of waits, (key, delay in milliseconds or empty, type of the event or empty, key of the event, retry or approval or empty, events of a cancelled child as JSON or empty, 1 if a child run follows, envelope)...
+ARGV     lease, number of waits, (key, delay in milliseconds or empty, type of the event or empty, key of the event, encoded key or empty, retry or approval or empty, events of a cancelled child as JSON or empty, 1 if a child run follows, envelope)...
 Reply    ok, or fenced if the lease is lost
 Access   stores
 ]]
@@ -29,7 +29,8 @@ local function acceptChild(envelope)
 end
 
 for _ = 1, takeNumber() do
-  local name, delayMs, eventType, eventKey, purpose = take(), tonumber(take()), take(), take(), take()
+  local name, delayMs, eventType, eventKey = take(), tonumber(take()), take(), take()
+  local shownKey, purpose = take(), take()
   local onCancel, hasChild = take(), take() == '1'
   local child = hasChild and takeEnvelope()
   local isKnown = call('HEXISTS', key('run', serviceType, id, 'waits'), name) == 1
@@ -38,7 +39,7 @@ for _ = 1, takeNumber() do
     addWait(serviceType, id, name, {
       since = now,
       dueAt = delayMs and now + math.ceil(delayMs) or nil,
-      event = eventType ~= '' and { type = eventType, key = eventKey } or nil,
+      event = eventType ~= '' and { type = eventType, key = eventKey, shownKey = shownKey ~= '' and shownKey or nil } or nil,
       child = child and acceptChild(child) or nil,
       isApproval = purpose == 'approval' or nil,
       onCancel = onCancel ~= '' and onCancel or nil,

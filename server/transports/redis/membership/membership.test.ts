@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { envelope } from '../../contract/envelope.js';
 import { completed } from '../../contract/outcome.js';
 import type { Subscription } from '../../delivery.js';
+import { dataLayout } from '../connection/script-limits.js';
 import { redisStage } from '../redis-stage.fixture.js';
 
 const { admin, prefix, consume, counts, next, until } = await redisStage();
@@ -114,7 +115,8 @@ it('refuses data in the layout of another build, and changes nothing', async () 
   const { transport } = await consume(['a']);
   await transport.close({ drainMs: 0 });
   const layout = `{${prefix()}}:layout`;
-  expect(await admin.get(layout)).toBe('2');
+  expect(await admin.get(layout)).toBe(String(dataLayout));
+  await admin.del(`{${prefix()}}:kv:hubline%3Akeys`);
   for (const change of [() => admin.del(layout), () => admin.set(layout, '1')]) {
     await change();
     const keys = await admin.keys(`{${prefix()}}:*`);
@@ -122,6 +124,6 @@ it('refuses data in the layout of another build, and changes nothing', async () 
     await expect(consume([])).rejects.toMatchObject({ code: 'ERR_UNEXPECTED_DATA' });
     expect((await admin.keys(`{${prefix()}}:*`)).sort()).toEqual(keys.sort());
   }
-  await admin.set(layout, '2');
+  await admin.set(layout, dataLayout);
   await consume(['a']);
 });

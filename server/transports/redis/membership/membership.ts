@@ -23,7 +23,10 @@ export interface MembershipParts {
   readonly active: () => number;
 }
 
-type MembershipOptions = Pick<ConsumeOptions, 'subscriptions' | 'declared' | 'describe' | 'describeProcess'>;
+type MembershipOptions = Pick<
+  ConsumeOptions,
+  'subscriptions' | 'declared' | 'describe' | 'describeProcess' | 'onRegister'
+>;
 
 /**
  * Registration of this process on Redis: its subscriptions, its description and its heartbeat. Whenever a process of
@@ -59,6 +62,7 @@ export class Membership {
     const startOrder = await this.#run(scripts.startOrder, []);
     if (startOrder === null) throw otherLayoutError();
     this.#startOrder = readNumber(startOrder);
+    await this.#options.onRegister?.();
     await this.#register();
     this.#timer = setInterval(() => {
       this.#heartbeat ??= this.#keepAlive();
@@ -124,6 +128,7 @@ export class Membership {
     const reply = await this.#run(scripts.heartbeat, [...head, this.#service]);
     // If the registration has expired, the service may have been retired since: it subscribes again.
     if (reply === null) {
+      await this.#options.onRegister?.();
       await this.#register();
       this.#onRegisteredAgain();
       return;

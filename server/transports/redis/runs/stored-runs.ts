@@ -101,6 +101,7 @@ export function waitArguments(wait: RunWait, service: string): ScriptArgument[] 
     delayMs === undefined ? '' : checkedMs(delayMs, 'delayMs of a wait'),
     event === undefined ? '' : encodeName(event.type),
     keyArgument(event?.key),
+    event?.shownKey ?? '',
     isRetry === true ? 'retry' : isApproval === true ? 'approval' : '',
     onCancel.length === 0 ? '' : JSON.stringify(onCancel.map((envelope) => emitArguments(envelope, service))),
     ...(run === undefined ? [''] : ['1', ...envelopeArguments(run, service)]),
@@ -114,13 +115,19 @@ function readWaits(stored: ReadonlyMap<string, string>): OpenWait[] {
 }
 
 function readWait(key: string, { since, dueAt, event, child, isApproval }: Record<string, unknown>): OpenWait {
-  const { type, key: eventKey } = Object(event) as Record<string, unknown>;
+  const { type, key: eventKey, shownKey } = Object(event) as Record<string, unknown>;
   const { id } = Object(child) as Record<string, unknown>;
   return {
     key,
     since: Number(since),
     ...(typeof dueAt === 'number' && { dueAt }),
-    ...(typeof type === 'string' && { event: { type: decodeURIComponent(type), key: readKey(eventKey) } }),
+    ...(typeof type === 'string' && {
+      event: {
+        type: decodeURIComponent(type),
+        key: readKey(eventKey),
+        ...(typeof shownKey === 'string' && { shownKey }),
+      },
+    }),
     ...(typeof id === 'string' && { runId: eventIdOf(id) }),
     ...(isApproval === true && { isApproval }),
   };

@@ -2,6 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { createFakeClock } from '../../../testing/fake-clock.js';
+import { CodecMismatchError } from '../../codec.js';
+import { contractCodec } from '../../contract/describe-transport.js';
 import { envelope } from '../../contract/envelope.js';
 import { completed } from '../../contract/outcome.js';
 import { newFile, openBeside, type Process, startProcess } from '../stage.fixture.js';
@@ -42,6 +44,7 @@ it.each(versions)('a hub continues with the file $name', async ({ name }) => {
   const database = await openBeside(file);
   database.exec(readFileSync(join(folder, name), 'utf8'));
   const clock = createFakeClock(writtenAt);
+  await expect(startProcess({ file, clock, codec: contractCodec }, subscriptions)).rejects.toThrow(CodecMismatchError);
   const process = await startProcess({ file, clock }, subscriptions);
   const { transport, deliveries } = process;
   await clock.settle();

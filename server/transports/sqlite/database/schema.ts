@@ -135,4 +135,10 @@ export const migrations: readonly string[] = [
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX log_expiry ON log_entries (expires_at);
   UPDATE queues SET subscription = replace(subscription, '"keepsRuns"', '"retainsRuns"');`,
+  // Earlier versions stored plain keys, with a codec too.
+  `INSERT INTO key_values (key, value) SELECT 'hubline:keys', 'plain'
+  WHERE EXISTS (SELECT 1 FROM queues)
+    OR EXISTS (SELECT 1 FROM events)
+    OR EXISTS (SELECT 1 FROM key_values)
+    OR EXISTS (SELECT 1 FROM log_entries);`,
 ];

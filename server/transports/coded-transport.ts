@@ -1,0 +1,402 @@
+import { HubError } from '../errors.js';
+import { type BoundedLog, CheckedLog } from './bounded-log.js';
+import type { Clock } from './clock.js';
+import { type Codec, CodecError, CodecMismatchError } from './codec.js';
+import { CodedKeyValueStore, codedLog } from './coded-values.js';
+import {
+  type AwaitedEvent,
+  type CommitResult,
+  type Delivery,
+  type Envelope,
+  type FailedOutcome,
+  listen,
+  type Outcome,
+  type RunWait,
+} from './delivery.js';
+import type { EventRecord, OpenWait, RunRecord } from './event-record.js';
+import { CheckedKeyValueStore, type KeyValueStore } from './key-values.js';
+import { type CallEffect, callPart, forwardParts } from './parts.js';
+import { claimPlainKeys, hasHashedKeys, isHashedKey, type KeyedCodec, KeyHashes } from './stored-keys.js';
+import type {
+  CloseResult,
+  ConsumeOptions,
+  CountReader,
+  DeadLetterStore,
+  EventLookup,
+  FleetReader,
+  Receipt,
+  RunStore,
+  ScheduleStore,
+  TransportManager,
+} from './transport.js';
+
+/**
+ * Connects with the codec of a transport, or without one. A store whose keys are hashed refuses what would store plain
+ * ones, and the other way around: at the start of a process with handlers, else at its first write.
+ *
+ * @param records store of the record that says which of them it is
+ * @throws {CodecMismatchError}
+ */
+export function connectCoded(
+  inner: TransportManager,
+  codec: Codec | undefined,
+  records: KeyValueStore = inner.kv,
+): TransportManager {
+  return codec === undefined ? plainConnection(inner, records) : new CodedTransport(inner, codec, records);
+}
+
+/** Connection without a codec: it stores no plain keys beside hashed ones. */
+function plainConnection(inner: TransportManager, records: KeyValueStore): TransportManager {
+  let isHashed: boolean | undefined;
+  const claim = async (): Promise<boolean> => {
+    isHashed = await claimPlainKeys(records);
+    return isHashed;
+  };
+  const requirePlain = async (effect: CallEffect): Promise<void> => {
+    isHashed ??= effect === 'read' ? await hasHashedKeys(records) : await claim();
+    if (isHashed) throw new CodecMismatchError(true);
+  };
+  const { kv, log, schedules } = forwardParts(async (call, args) => {
+    const isList = call.part === 'schedules' && call.effect === 'read';
+    if (!isList) await requirePlain(call.effect);
+    return callPart(inner, call, args);
+  });
+  const { name, service, clock, counts, lookup, deadLetters, runs, fleet } = inner;
+  return {
+    ...{ name, service, clock, counts, lookup, deadLetters, runs, fleet, schedules, kv, log },
+    start(options) {
+      // Without handlers it may be a reader, which does not decide how keys are stored.
+      if (options.subscriptions.length === 0) return inner.start(options);
+      const onRegister = async (): Promise<void> => {
+        if (await claim()) throw new CodecMismatchError(true);
+      };
+      return inner.start({ ...options, onRegister });
+    },
+    publish(envelopes) {
+      if (isHashed === false) return inner.publish(envelopes);
+      return publishUnlessHashed(inner, envelopes, isHashed ?? claim());
+    },
+    close: (options) => inner.close(options),
+  };
+}
+
+/** Publishes events. If keys are hashed, only those that answer a wait by its stored key. */
+async function publishUnlessHashed(
+  inner: TransportManager,
+  envelopes: readonly Envelope[],
+  isHashed: boolean | Promise<boolean>,
+): Promise<readonly Receipt[]> {
+  const isAnswer = ({ key, dedupe }: Envelope): boolean => dedupe === undefined && isHashedKey(key);
+  if ((await isHashed) && !envelopes.every(isAnswer)) throw new CodecMismatchError(true);
+  return inner.publish(envelopes);
+}
+
+/** Connection that encodes what another connection stores, and decodes what it reads. */
+export class CodedTransport implements TransportManager {
+  readonly name: string;
+  readonly service: string;
+  readonly clock: Clock;
+  readonly counts: CountReader;
+  readonly lookup: EventLookup;
+  readonly deadLetters: DeadLetterStore;
+  readonly runs: RunStore;
+  readonly fleet: FleetReader;
+  readonly schedules: ScheduleStore;
+  readonly kv: KeyValueStore;
+  readonly log: BoundedLog;
+  readonly #inner: TransportManager;
+  readonly #keys: KeyHashes;
+  readonly #codec: KeyedCodec;
+
+  constructor(inner: TransportManager, codec: Codec, records: KeyValueStore = inner.kv) {
+    const keys = new KeyHashes(records, codec);
+    const keyed: KeyedCodec = {
+      ...codec,
+      hash: (kind, text) => keys.hash(kind, text),
+      ready: () => keys.ready(),
+    };
+    this.name = inner.name;
+    this.service = inner.service;
+    this.clock = inner.clock;
+    this.counts = inner.counts;
+    this.lookup = codedLookup(inner.lookup, codec);
+    this.deadLetters = codedDeadLetters(inner.deadLetters, codec);
+    this.runs = codedRuns(inner.runs, keyed);
+    this.fleet = inner.fleet;
+    this.schedules = codedSchedules(inner.schedules, keyed);
+    // Checked before the encoding, so that every transport refuses the same values.
+    this.kv = new CheckedKeyValueStore(new CodedKeyValueStore(inner.kv, keyed));
+    this.log = new CheckedLog(codedLog(inner.log, keyed));
+    this.#inner = inner;
+    this.#keys = keys;
+    this.#codec = keyed;
+  }
+
+  start(options: ConsumeOptions): Promise<void> {
+    const onDelivery: ConsumeOptions['onDelivery'] = (delivery) =>
+      options.onDelivery(new CodedDelivery(delivery, this.#codec));
+    const isReader = options.subscriptions.length === 0;
+    const onRegister = async (): Promise<void> => {
+      await (isReader ? this.#keys.load() : this.#keys.renew());
+    };
+    return this.#inner.start({ ...options, onDelivery, onRegister });
+  }
+
+  publish(envelopes: readonly Envelope[]): readonly Receipt[] | Promise<readonly Receipt[]> {
+    const publish = (): readonly Receipt[] | Promise<readonly Receipt[]> =>
+      this.#inner.publish(envelopes.map((envelope) => encodeEnvelope(envelope, this.#codec)));
+    return this.#keys.isOpen ? publish() : this.#keys.ready().then(publish);
+  }
+
+  close(options: { drainMs: number }): Promise<CloseResult> {
+    return this.#inner.close(options);
+  }
+}
+
+function codedLookup(inner: EventLookup, codec: Codec): EventLookup {
+  const decode = (events: readonly EventRecord[]): EventRecord[] => events.map((event) => decodeEvent(event, codec));
+  return {
+    async recent(type) {
+      const { newest, failed } = await inner.recent(type);
+      return { newest: decode(newest), failed: decode(failed) };
+    },
+    find: async (id, options) => decode(await inner.find(id, options)),
+    async request(requestId) {
+      const { events, isTruncated } = await inner.request(requestId);
+      return { events: decode(events), isTruncated };
+    },
+    async overview(query) {
+      const overview = await inner.overview(query);
+      return { ...overview, runs: overview.runs.map((runs) => runs.map((run) => decodeRun(run, codec))) };
+    },
+    erase: (requestId) => inner.erase(requestId),
+  };
+}
+
+function codedDeadLetters(inner: DeadLetterStore, codec: Codec): DeadLetterStore {
+  return {
+    async list(type, limit, filter) {
+      const records = await inner.list(type, limit, filter);
+      return records.map((record) => ({ ...record, envelope: decodeEnvelope(record.envelope, codec) }));
+    },
+    replay: (id) => inner.replay(id),
+  };
+}
+
+function codedRuns(inner: RunStore, codec: KeyedCodec): RunStore {
+  const decode = (run: RunRecord | undefined): RunRecord | undefined => run && decodeRun(run, codec);
+  return {
+    get: async (type, id, service) => decode(await inner.get(type, id, service)),
+    getSince: async (type, id, from, service) => decode(await inner.getSince(type, id, from, service)),
+    async waiting(types, limit) {
+      return (await inner.waiting(types, limit)).map((runs) => runs.map((run) => decodeRun(run, codec)));
+    },
+    watch: (type, id, onChange, service) => inner.watch(type, id, onChange, service),
+    ended: async (type, id, signal, service) => decode(await inner.ended(type, id, signal, service)),
+    async end(type, id, outcome, reason, service) {
+      await codec.ready();
+      return inner.end(type, id, encodeOutcome(outcome, codec), reason, service);
+    },
+    async cancel(id, conclude) {
+      await codec.ready();
+      return inner.cancel(id, (envelope) => encodeOutcome(conclude(decodeEnvelope(envelope, codec)), codec));
+    },
+  };
+}
+
+function codedSchedules(inner: ScheduleStore, codec: KeyedCodec): ScheduleStore {
+  return {
+    list: () => inner.list(),
+    open: (openings) => inner.open(openings),
+    async claim(claim) {
+      await codec.ready();
+      return inner.claim({ ...claim, events: claim.events.map((event) => encodeEnvelope(event, codec)) });
+    },
+  };
+}
+
+/** Delivery with decoded contents. If they cannot be decoded, the event fails with the error, and stays as it is. */
+class CodedDelivery implements Delivery {
+  readonly envelope: Envelope;
+  readonly attempt: number;
+  readonly refusal: Error | undefined;
+  readonly checkpoints: ReadonlyMap<string, string>;
+  onRevoked: ((reason: Error) => void) | undefined;
+  readonly #delivery: Delivery;
+  readonly #codec: KeyedCodec;
+  #onRecorded: Delivery['onRecorded'];
+
+  constructor(delivery: Delivery, codec: KeyedCodec) {
+    this.#delivery = delivery;
+    this.#codec = codec;
+    this.attempt = delivery.attempt;
+    const { envelope, checkpoints, refusal } = decodeContents(delivery, codec);
+    this.envelope = envelope;
+    this.checkpoints = checkpoints;
+    this.refusal = refusal;
+    listen(delivery, (reason) => this.onRevoked?.(reason));
+  }
+
+  get onRecorded(): Delivery['onRecorded'] {
+    return this.#onRecorded;
+  }
+
+  set onRecorded(listener: Delivery['onRecorded']) {
+    this.#onRecorded = listener;
+    this.#delivery.onRecorded = listener && ((key, value) => listener(key, decodeEntry(value, this.#codec)));
+  }
+
+  async commit(outcome: Outcome, handlerEnd?: Promise<void>): Promise<CommitResult> {
+    return this.#delivery.commit(encodeOutcome(outcome, this.#codec), handlerEnd);
+  }
+
+  async checkpoint(key: string, value: string, emits?: readonly Envelope[]): Promise<CommitResult> {
+    const encoded = emits?.map((envelope) => encodeEnvelope(envelope, this.#codec));
+    return this.#delivery.checkpoint(key, encodeJson(value, this.#codec), encoded);
+  }
+
+  async wait(waits: readonly RunWait[]): Promise<CommitResult> {
+    return this.#delivery.wait(waits.map((wait) => encodeWait(wait, this.#codec)));
+  }
+}
+
+function decodeContents(delivery: Delivery, codec: Codec): Pick<Delivery, 'envelope' | 'checkpoints' | 'refusal'> {
+  const { envelope, refusal } = delivery;
+  const unreadable = { envelope: { ...envelope, ...unknownKeys, body: 'null' }, checkpoints: new Map() };
+  if (refusal !== undefined) return { ...unreadable, refusal };
+  try {
+    return {
+      envelope: { ...envelope, ...decodeBody(envelope.body, codec) },
+      checkpoints: decodeEntries(delivery.checkpoints, codec),
+      refusal,
+    };
+  } catch (error) {
+    return { ...unreadable, refusal: HubError.is(error) ? error : new CodecError('decode', error) };
+  }
+}
+
+// Payloads and results stay JSON, because a transport embeds them in its own records: each becomes a string that holds the
+// encoded text.
+
+/** Encodes JSON. Returns JSON. */
+function encodeJson(json: string, codec: Codec): string {
+  return JSON.stringify(codec.encode(json));
+}
+
+/** Returns the JSON that {@link encodeJson} encoded. */
+function decodeJson(json: string, codec: Codec): string {
+  return codec.decode(JSON.parse(json));
+}
+
+// What a transport does not store in a readable form, and what it only compares.
+const unknownKeys = { key: undefined, dedupe: undefined };
+
+/** Returns the envelope with its payload encoded, together with its key, and with hashes in place of what identifies it. */
+function encodeEnvelope(envelope: Envelope, codec: KeyedCodec): Envelope {
+  const { key, dedupe, body } = envelope;
+  return {
+    ...envelope,
+    ...(key !== undefined && { key: codec.hash('event', key) }),
+    dedupe: dedupe && { ...dedupe, id: codec.hash('dedupe', dedupe.id) },
+    // No JSON starts like this.
+    body: encodeJson(key === undefined ? body : `@${key.length}:${key}${body}`, codec),
+  };
+}
+
+/** Returns the payload and the key that {@link encodeEnvelope} encoded. */
+function decodeBody(encoded: string, codec: Codec): Pick<Envelope, 'body' | 'key' | 'dedupe'> {
+  const text = decodeJson(encoded, codec);
+  if (!text.startsWith('@')) return { ...unknownKeys, body: text };
+  const start = text.indexOf(':') + 1;
+  const end = start + Number(text.slice(1, start - 1));
+  return { ...unknownKeys, key: text.slice(start, end), body: text.slice(end) };
+}
+
+/** Returns the outcome with its result and the payloads of its follow-ups encoded. */
+function encodeOutcome(outcome: FailedOutcome, codec: KeyedCodec): FailedOutcome;
+function encodeOutcome(outcome: Outcome, codec: KeyedCodec): Outcome;
+function encodeOutcome(outcome: Outcome, codec: KeyedCodec): Outcome {
+  if (!('followUps' in outcome)) return outcome;
+  const followUps = outcome.followUps.map((envelope) => encodeEnvelope(envelope, codec));
+  if (outcome.status === 'failed' || outcome.result === undefined) return { ...outcome, followUps };
+  return { ...outcome, followUps, result: encodeJson(outcome.result, codec) };
+}
+
+/** Returns the wait with the payloads of its events encoded, and its key hashed and encoded. */
+function encodeWait({ event, run, onCancel, ...wait }: RunWait, codec: KeyedCodec): RunWait {
+  return {
+    ...wait,
+    ...(event !== undefined && { event: encodeAwaited(event, codec) }),
+    ...(run !== undefined && { run: encodeEnvelope(run, codec) }),
+    ...(onCancel !== undefined && { onCancel: onCancel.map((envelope) => encodeEnvelope(envelope, codec)) }),
+  };
+}
+
+function encodeAwaited({ type, key }: AwaitedEvent, codec: KeyedCodec): AwaitedEvent {
+  return key === undefined ? { type, key } : { type, key: codec.hash('event', key), shownKey: codec.encode(key) };
+}
+
+/** Returns the wait with its key. One that cannot be decoded keeps the stored key, by which it can be answered. */
+function decodeOpenWait(wait: OpenWait, codec: Codec): OpenWait {
+  const { event } = wait;
+  if (event?.shownKey === undefined) return wait;
+  const { type, key, shownKey } = event;
+  try {
+    return { ...wait, event: { type, key: codec.decode(shownKey) } };
+  } catch {
+    return { ...wait, event: { type, key } };
+  }
+}
+
+/**
+ * Returns an entry of a run decoded. The engine's entries are encoded as a whole. The transport writes resolutions of
+ * waits itself, as an object that embeds an encoded payload or result.
+ */
+function decodeEntry(value: string, codec: Codec): string {
+  if (value.startsWith('"')) return decodeJson(value, codec);
+  const resolution = Object(JSON.parse(value)) as Record<string, unknown>;
+  const embedded = ['payload', 'result'].find((name) => typeof resolution[name] === 'string');
+  if (embedded === undefined) return value;
+  const { body } = decodeBody(JSON.stringify(resolution[embedded]), codec);
+  const decoded: unknown = JSON.parse(body);
+  return JSON.stringify({ ...resolution, [embedded]: decoded });
+}
+
+/** Returns all entries of a run decoded. */
+function decodeEntries(entries: ReadonlyMap<string, string>, codec: Codec): ReadonlyMap<string, string> {
+  return new Map([...entries].map(([key, value]) => [key, decodeEntry(value, codec)]));
+}
+
+/** An entry that cannot be decoded has an unreadable payload: it must not hide the entries beside it. */
+function decodeEnvelope(envelope: Envelope, codec: Codec): Envelope {
+  try {
+    return { ...envelope, ...decodeBody(envelope.body, codec) };
+  } catch {
+    return { ...envelope, ...unknownKeys, body: '' };
+  }
+}
+
+/** Returns an event decoded, without the body if it cannot be decoded. */
+function decodeEvent(event: EventRecord, codec: Codec): EventRecord {
+  const { body, run } = event;
+  return { ...event, body: body && shownBody(body, codec), run: run && decodeRun(run, codec) };
+}
+
+function shownBody(body: string, codec: Codec): string | undefined {
+  try {
+    return decodeBody(body, codec).body;
+  } catch {
+    return undefined;
+  }
+}
+
+function decodeRun(run: RunRecord, codec: Codec): RunRecord {
+  const envelope = decodeEnvelope(run.envelope, codec);
+  const waits = run.waits.map((wait) => decodeOpenWait(wait, codec));
+  try {
+    const result = run.result === undefined ? undefined : decodeJson(run.result, codec);
+    return { ...run, envelope, waits, result, checkpoints: decodeEntries(run.checkpoints, codec) };
+  } catch {
+    return { ...run, envelope, waits, result: undefined, checkpoints: new Map() };
+  }
+}

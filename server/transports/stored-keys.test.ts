@@ -1,0 +1,354 @@
+import { randomUUID } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { Redis } from 'ioredis';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import type { ApprovalDecided, ApprovalRequest } from '../agents/agent/approval.js';
+import { createAgent } from '../agents/create-agent.js';
+import { ConversationMemory } from '../agents/memory/conversation-memory.js';
+import { createTool } from '../agents/tools/tool.js';
+import { createHub } from '../hub/create-hub.js';
+import type { Hub, HubOptions } from '../hub/hub.js';
+import type { RunCtx } from '../hub/runs/step.js';
+import { createWorkflow } from '../hub/runs/workflow.js';
+import { scriptedProvider } from '../testing/scripted-provider.js';
+import { newStoreFile, redisUrl } from '../testing/stores.fixture.js';
+import type { Codec } from './codec.js';
+import { contractCodec } from './contract/describe-transport.js';
+import { envelope } from './contract/envelope.js';
+import { redisTransport } from './redis/redis-transport.js';
+import { sqliteObserver } from './sqlite/sqlite-observer.js';
+import { sqliteTransport } from './sqlite/sqlite-transport.js';
+import { silentLogger, type Transport, type TransportManager } from './transport.js';
+
+/** Store that outlives its processes. */
+interface Store {
+  /** Returns the transport of a process that handles events. */
+  open(codec?: Codec): Transport;
+  /** Returns the transport of a process beside it. */
+  beside(codec?: Codec): Transport;
+  /** Returns everything that was stored so far, as text. */
+  read(): Promise<string>;
+}
+
+async function redisStore(): Promise<Store> {
+  const prefix = randomUUID();
+  const admin = new Redis(redisUrl());
+  // Also what is stored for a short time, and what is sent to other processes.
+  const monitor = await admin.monitor();
+  const sent: string[] = [];
+  monitor.on('monitor', (_time: string, args: string[]) => sent.push(args.join(' ')));
+  onTestFinished(() => {
+    monitor.disconnect();
+    admin.disconnect();
+  });
+  const open = (codec?: Codec): Transport =>
+    redisTransport({ url: redisUrl(), prefix, emitTimeoutMs: 60_000, ...(codec !== undefined && { codec }) });
+  const readKey = async (key: string): Promise<unknown> => {
+    const type = await admin.type(key);
+    if (type === 'string') return admin.get(key);
+    if (type === 'hash') return admin.hgetall(key);
+    if (type === 'list') return admin.lrange(key, '0', '-1');
+    if (type === 'set') return admin.smembers(key);
+    return type === 'zset' ? admin.zrange(key, '0', '-1') : admin.xrange(key, '-', '+');
+  };
+  return {
+    open,
+    beside: open,
+    async read() {
+      const keys = await admin.keys('*');
+      expect(keys.length).toBeGreaterThan(10);
+      return JSON.stringify([keys, await Promise.all(keys.map(readKey)), sent]);
+    },
+  };
+}
+
+async function sqliteStore(): Promise<Store> {
+  const file = newStoreFile();
+  const options = (codec?: Codec) => ({ file, ...(codec !== undefined && { codec }) });
+  return {
+    open: (codec) => sqliteTransport(options(codec)),
+    beside: (codec) => sqliteObserver(options(codec)),
+    async read() {
+      const files = readdirSync(dirname(file)).filter((name) => name.startsWith(basename(file)));
+      expect(files).toContain(`${basename(file)}-wal`);
+      return files.map((name) => readFileSync(join(dirname(file), name), 'latin1')).join();
+    },
+  };
+}
+
+const stores: readonly (readonly [name: string, create: () => Promise<Store>])[] = [
+  ['redis', redisStore],
+  ['sqlite', sqliteStore],
+];
+
+function connect(transport: Transport): TransportManager {
+  const manager = transport.connect({ service: 'shop', logger: silentLogger });
+  onTestFinished(async () => void (await manager.close({ drainMs: 0 })));
+  return manager;
+}
+
+function hubOn(transport: Transport, options: HubOptions = {}): Hub {
+  const hub = createHub({ service: 'shop', transport, logger: silentLogger, ...options });
+  onTestFinished(async () => void (await hub.stop({ drainMs: 0 })));
+  return hub;
+}
+
+const noDeliveries = { concurrency: 1, onDelivery: () => {} };
+const handled = { ...noDeliveries, subscriptions: [{ type: 'a' }] };
+
+describe.each(stores)('with a codec on %s', (_name, createStore) => {
+  it('stores no key, awaited key, deduplication id, name of a value or a log, or id of a conversation', async () => {
+    const store = await createStore();
+    const hub = hubOn(store.open(contractCodec));
+    const customerOf = ({ customer }: { customer: string }): string => customer;
+    const ordered = hub.event<{ customer: string; fails?: true }>({
+      type: 'ordered',
+      key: customerOf,
+      concurrencyPerKey: 1,
+      rate: { max: 100, perMs: 1_000, perKey: true },
+      handler({ payload }) {
+        if (payload.fails) throw new Error('declined');
+      },
+    });
+    const typed = hub.event<{ customer: string }>({ type: 'typed', key: customerOf, debounceMs: 100, handler() {} });
+    const replied = hub.event<{ customer: string }>({ type: 'replied', key: customerOf });
+    hub.workflow(createWorkflow({ name: 'ship', trigger: ordered, run: ({ step }) => step.sleep('pack', 10) }));
+    const ask = hub.workflow(
+      createWorkflow({
+        name: 'ask',
+        key: customerOf,
+        concurrencyPerKey: 1,
+        run: ({ step, input }: RunCtx<{ customer: string }>) =>
+          step.waitForEvent('reply', replied, { key: input.customer }),
+      }),
+    );
+    const memory = new ConversationMemory({ transport: hub.transport });
+    const refund = createTool({
+      name: 'refund',
+      description: '',
+      parameters: { type: 'object' },
+      needsApproval: true,
+      execute: async () => 'refunded',
+    });
+    const agent = createAgent({
+      name: 'cashier',
+      systemPrompt: '',
+      model: { model: 'm' },
+      provider: scriptedProvider([{ toolCalls: [{ name: 'refund', arguments: {} }] }, 'hello', 'hello']),
+      tools: [refund],
+      memory,
+    });
+    const requests: ApprovalRequest[] = [];
+    const requested = hub.event<ApprovalRequest>({
+      type: 'requested',
+      handler: ({ payload }) => void requests.push(payload),
+    });
+    const decided = hub.event<ApprovalDecided>({ type: 'decided', key: ({ approvalId }) => approvalId });
+    const refunding = hub.event({
+      type: 'refunding',
+      handler: agent.asHandler({ conversation: () => 'canary-conversation', approvals: { requested, decided } }),
+    });
+    const chatting = hub.event<{ customer: string; input: string }>({
+      type: 'chatting',
+      key: customerOf,
+      handler: agent.asHandler({ approvals: { requested, decided } }),
+    });
+    await hub.start();
+
+    await hub.emit(ordered, { customer: 'canary-key' }, { dedupeId: 'canary-dedupe' });
+    expect(await hub.emit(ordered, { customer: 'canary-key' }, { dedupeId: 'canary-dedupe' })).toMatchObject({
+      deduplicated: true,
+    });
+    await hub.emit(ordered, { customer: 'canary-dead', fails: true });
+    await hub.emit(ordered, { customer: 'canary-later' }, { delayMs: 600_000 });
+    await hub.emit(typed, { customer: 'canary-debounced' });
+    const asking = await hub.startWorkflow(ask, { customer: 'canary-awaited' });
+    await hub.startWorkflow(ask, { customer: 'canary-waits' });
+    await hub.emit(refunding, 'refund it');
+    await hub.emit(chatting, { customer: 'canary-chat', input: 'hello' });
+    await memory.addMessage('cashier', 'canary-direct', { role: 'user', content: 'hello' });
+    const { kv, log } = hub.transport;
+    await kv.set('canary-value', 'canary-text');
+    await kv.append('canary-list', ['canary-entry']);
+    await kv.increment('canary-number', 7);
+    await log.append('canary-log', ['canary-line'], { maxEntries: 9, maxBytes: 999, maxAgeMs: 60_000 });
+
+    await vi.waitFor(async () => {
+      expect(await hub.deadLetters('ordered')).toHaveLength(1);
+      expect(await hub.waits()).toMatchObject({ approvals: 1, suspended: 3 });
+      expect(await hub.metrics('typed')).toMatchObject({ completed: 1 });
+      expect(await hub.metrics('chatting')).toMatchObject({ completed: 1 });
+    });
+    const { waits } = await hub.waits();
+    const [request] = requests;
+    const awaited = waits.map(({ step }) => step.waitsFor?.event?.key);
+    expect(awaited.sort()).toEqual([request?.approvalId, 'canary-awaited', 'canary-waits'].sort());
+    expect(await kv.increment('canary-number')).toBe(8);
+    expect(await log.read('canary-log')).toMatchObject({ entries: [{ text: 'canary-line' }] });
+    await expect(kv.range('canary-value', 0, 0)).rejects.toThrow('"canary-value" does not hold a list');
+    const expectHashed = async (): Promise<void> => {
+      const content = await store.read();
+      const found = /.{0,60}canary-.{0,60}/.exec(content);
+      expect(found?.[0]).toBeUndefined();
+      expect(content).not.toContain(request?.approvalId);
+    };
+    await expectHashed();
+
+    await hub.emit(replied, { customer: 'canary-awaited' });
+    expect(await asking.result()).toEqual({ customer: 'canary-awaited' });
+    await hub.emit(decided, { approvalId: request?.approvalId ?? '', approved: true });
+    await vi.waitFor(async () => expect(await hub.metrics('refunding')).toMatchObject({ completed: 1 }));
+    expect((await memory.list('cashier')).sort()).toEqual(['canary-chat', 'canary-conversation', 'canary-direct']);
+    expect((await memory.getMessages('cashier', 'canary-conversation')).at(-1)).toMatchObject({ content: 'hello' });
+    await expectHashed();
+  });
+
+  it('processes that start at once agree on the secret, and a second start has it', async () => {
+    const store = await createStore();
+    const owner = connect(store.open(contractCodec));
+    await owner.counts.get([]);
+    const beside = Array.from({ length: 5 }, () => connect(store.beside(contractCodec)));
+    await Promise.all([
+      owner.start(handled),
+      ...beside.map((one) => one.start({ ...noDeliveries, subscriptions: [] })),
+    ]);
+    const dedupe = { id: 'once', windowMs: 60_000 };
+    const receipts = [];
+    for (const one of [owner, ...beside]) receipts.push(...(await one.publish([envelope('a', { dedupe })])));
+    expect(receipts.filter(({ deduplicated }) => !deduplicated)).toHaveLength(1);
+    for (const one of [...beside, owner]) await one.close({ drainMs: 0 });
+    const next = connect(store.open(contractCodec));
+    await next.start(handled);
+    expect(await next.publish([envelope('a', { dedupe })])).toMatchObject([{ deduplicated: true }]);
+  });
+
+  it('a process without it is refused handlers, keys, values, logs and schedules, and reads the rest', async () => {
+    const store = await createStore();
+    const owner = connect(store.open(contractCodec));
+    await owner.start(handled);
+    await owner.publish([envelope('a', { key: 'k' })]);
+    const refusal = { code: 'ERR_CODEC_MISMATCH', message: expect.stringContaining('pass the same codec') };
+    const beside = connect(store.beside());
+    await beside.start({ ...noDeliveries, subscriptions: [] });
+    const { kv, log, schedules } = beside;
+    const event = envelope('a', { key: 'k' });
+    const calls = [
+      async () => beside.publish([event]),
+      async () => beside.publish([envelope('a')]),
+      () => kv.get('k'),
+      () => kv.set('k', 'v'),
+      () => log.read('l'),
+      () => log.append('l', ['x'], { maxEntries: 1, maxBytes: 1, maxAgeMs: 1 }),
+      () => schedules.claim({ name: 's', definition: 'd', times: 't', dueAt: 1, events: [event] }),
+    ];
+    for (const call of calls) await expect(call()).rejects.toMatchObject(refusal);
+    expect(await schedules.list()).toEqual([]);
+    expect((await beside.counts.get(['a']))[0]?.total).toMatchObject({ received: 1 });
+    expect((await beside.lookup.recent('a')).newest).toHaveLength(1);
+    await owner.close({ drainMs: 0 });
+    // And the refused process leaves nothing open.
+    await expect(connect(store.open()).start(handled)).rejects.toMatchObject(refusal);
+    await connect(store.open(contractCodec)).start(handled);
+  });
+
+  it('a process without it answers a wait by its stored key', async () => {
+    const store = await createStore();
+    const hub = hubOn(store.open(contractCodec));
+    const replied = hub.event<string>({ type: 'replied', key: (customer) => customer });
+    hub.workflow(
+      createWorkflow({
+        name: 'ask',
+        run: ({ step }) => step.waitForEvent('reply', replied, { key: 'customer-1' }),
+      }),
+    );
+    await hub.start();
+    const asking = await hub.startWorkflow('ask', null);
+    await vi.waitFor(async () => expect(await hub.waits()).toMatchObject({ suspended: 1 }));
+
+    const beside = hubOn(store.beside());
+    const answer = beside.event<{ key: string }>({ type: 'replied', key: ({ key }) => key });
+    await beside.start();
+    const [wait] = (await beside.waits()).waits;
+    const key = wait?.step.waitsFor?.event?.key ?? '';
+    expect(key).toMatch(/^hmac\.[\w-]{22}$/);
+    await expect(beside.emit(answer, { key: 'customer-1' })).rejects.toThrow('pass the same codec');
+    await beside.emit(answer, { key });
+    expect(await asking.result()).toEqual({ key });
+  });
+
+  it('data that was written without it is refused', async () => {
+    const store = await createStore();
+    const owner = connect(store.open());
+    await owner.start(handled);
+    const refusal = { code: 'ERR_CODEC_MISMATCH', message: expect.stringContaining('another prefix or file') };
+    const beside = connect(store.beside(contractCodec));
+    await expect(beside.start({ ...noDeliveries, subscriptions: [] })).rejects.toMatchObject(refusal);
+    await expect(async () => beside.publish([envelope('a')])).rejects.toMatchObject(refusal);
+    await expect(beside.kv.set('k', 'v')).rejects.toMatchObject(refusal);
+    await owner.close({ drainMs: 0 });
+    await expect(connect(store.open(contractCodec)).start(handled)).rejects.toMatchObject(refusal);
+    await connect(store.open()).start(handled);
+  });
+
+  it('the first write of a process without handlers decides', async () => {
+    const plain = await createStore();
+    await connect(plain.open()).publish([envelope('a')]);
+    await expect(connect(plain.beside(contractCodec)).kv.get('k')).rejects.toMatchObject({
+      code: 'ERR_CODEC_MISMATCH',
+    });
+    const coded = await createStore();
+    const keeper = connect(coded.open());
+    // Reads decide nothing.
+    await keeper.kv.get('k');
+    await keeper.start({ ...noDeliveries, subscriptions: [] });
+    const beside = connect(coded.beside(contractCodec));
+    await beside.publish([envelope('a', { key: 'k' })]);
+    await expect(keeper.kv.set('k', 'v')).rejects.toMatchObject({ code: 'ERR_CODEC_MISMATCH' });
+  });
+
+  it('a key of the codec can be removed after a start with the next one', async () => {
+    const store = await createStore();
+    const codecOf = (...keys: string[]): Codec => ({
+      encode: (text) => `${keys[0]}:${contractCodec.encode(text)}`,
+      decode(text) {
+        const key = keys.find((each) => text.startsWith(`${each}:`));
+        if (key === undefined) throw new Error('no key');
+        return contractCodec.decode(text.slice(key.length + 1));
+      },
+    });
+    const use = async (codec: Codec): Promise<boolean> => {
+      const process = connect(store.open(codec));
+      await process.start(handled);
+      const dedupe = { id: 'once', windowMs: 60_000 };
+      const [receipt] = await process.publish([envelope('a', { dedupe })]);
+      await process.close({ drainMs: 0 });
+      return receipt?.deduplicated === true;
+    };
+    expect(await use(codecOf('old'))).toBe(false);
+    await expect(use(codecOf('new'))).rejects.toMatchObject({ code: 'ERR_CODEC' });
+    expect(await use(codecOf('new', 'old'))).toBe(true);
+    expect(await use(codecOf('new'))).toBe(true);
+  });
+});
+
+it('processes agree on the secret again after Redis has lost its data', async () => {
+  const url = redisUrl();
+  const open = (): TransportManager =>
+    connect(redisTransport({ url, prefix: 'lost', emitTimeoutMs: 60_000, codec: contractCodec }));
+  const [first, second] = [open(), open()];
+  await first.start(handled);
+  await second.start(handled);
+  const admin = new Redis(url);
+  onTestFinished(() => admin.disconnect());
+  await admin.flushall();
+  const late = open();
+  await late.start(handled);
+  const publish = async (transport: TransportManager) => {
+    const dedupe = { id: 'once', windowMs: 60_000 };
+    return (await transport.publish([envelope('a', { dedupe })]))[0]?.deduplicated;
+  };
+  // An event that met the loss has waited for the registration.
+  for (const transport of [first, second]) await transport.publish([envelope('a')]);
+  expect([await publish(late), await publish(first), await publish(second)]).toEqual([false, true, true]);
+});

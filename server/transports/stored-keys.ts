@@ -1,0 +1,119 @@
+import { type Codec, CodecError, CodecMismatchError } from './codec.js';
+import { nodeCrypto } from './delivery.js';
+import type { KeyValueStore } from './key-values.js';
+
+/**
+ * Kind of a stored key: `event` keys of events and waits, `dedupe` deduplication ids, `value` keys of the key-value
+ * store, `log` names of logs. Equal texts of different kinds have different hashes.
+ */
+export type KeyKind = 'event' | 'dedupe' | 'value' | 'log';
+
+// Key of the key-value store with the record that says how the keys of the store are stored.
+const recordKey = 'hubline:keys';
+const plainRecord = 'plain';
+const hashedRecord = 'hmac:';
+
+const secretBytes = 32;
+const hashBytes = 16;
+// In keys of Redis, other characters would be percent-encoded.
+const hashPrefix = 'hmac.';
+const hashForm = /^hmac\.[\w-]{22}$/;
+
+/** Returns `true` for a text in the form that {@link KeyHashes} stores. */
+export function isHashedKey(key: string | undefined): boolean {
+  return key !== undefined && hashForm.test(key);
+}
+
+/** Returns the record of a store. If it has none, stores one: of processes that start at once, one decides. */
+async function claimRecord(kv: KeyValueStore, propose: () => string): Promise<string> {
+  for (;;) {
+    const stored = await kv.get(recordKey);
+    if (stored !== undefined) return stored;
+    const proposed = propose();
+    if (await kv.set(recordKey, proposed, { ifAbsent: true })) return proposed;
+  }
+}
+
+/** Returns `true` if the keys of a store are hashed. A store without a record has plain keys from now on. */
+export async function claimPlainKeys(kv: KeyValueStore): Promise<boolean> {
+  return (await claimRecord(kv, () => plainRecord)) !== plainRecord;
+}
+
+/** Returns `true` if the keys of a store are hashed, and `undefined` if nothing was stored yet. */
+export async function hasHashedKeys(kv: KeyValueStore): Promise<boolean | undefined> {
+  const record = await kv.get(recordKey);
+  return record === undefined ? undefined : record !== plainRecord;
+}
+
+/**
+ * Hashes the keys of a store: 16 bytes of HMAC-SHA-256 under a random secret, which the store has in encoded form. Who
+ * reads the store can neither read a key nor find one by trying.
+ */
+export class KeyHashes {
+  readonly #kv: KeyValueStore;
+  readonly #codec: Codec;
+  #secret: Buffer | undefined;
+  #loading: Promise<string> | undefined;
+
+  /** @param kv store whose values are not encoded */
+  constructor(kv: KeyValueStore, codec: Codec) {
+    this.#kv = kv;
+    this.#codec = codec;
+  }
+
+  /** The secret is known. */
+  get isOpen(): boolean {
+    return this.#secret !== undefined;
+  }
+
+  /** Reads the secret, unless it is known. @throws as {@link load} */
+  async ready(): Promise<void> {
+    if (this.isOpen) return;
+    this.#loading ??= this.load().finally(() => {
+      this.#loading = undefined;
+    });
+    await this.#loading;
+  }
+
+  /**
+   * Reads the secret, and returns the record of the store. A store without one receives the known secret, or a new one:
+   * it may have lost its data.
+   *
+   * @throws {CodecMismatchError} if the keys of the store are plain
+   * @throws {CodecError} if the secret cannot be decoded
+   */
+  async load(): Promise<string> {
+    const record = await claimRecord(this.#kv, () => this.#toRecord());
+    if (!record.startsWith(hashedRecord)) throw new CodecMismatchError(false);
+    this.#secret = this.#toSecret(record);
+    return record;
+  }
+
+  /** As {@link load}, then encodes the secret again, so that the keys of the codec can be rotated. */
+  async renew(): Promise<void> {
+    const record = await this.load();
+    // If it fails, another process has encoded it.
+    await this.#kv.compareAndSet(recordKey, record, this.#toRecord());
+  }
+
+  /** Returns the stored form of a key. Call it after {@link ready}. */
+  hash(kind: KeyKind, text: string): string {
+    if (this.#secret === undefined) throw new Error('a key was stored before the secret of the store was known');
+    const hmac = nodeCrypto().createHmac('sha256', this.#secret).update(`${kind}\0${text}`);
+    return hashPrefix + hmac.digest().toString('base64url', 0, hashBytes);
+  }
+
+  #toRecord(): string {
+    const secret = this.#secret ?? nodeCrypto().randomBytes(secretBytes);
+    return hashedRecord + this.#codec.encode(secret.toString('base64url'));
+  }
+
+  #toSecret(record: string): Buffer {
+    const secret = Buffer.from(this.#codec.decode(record.slice(hashedRecord.length)), 'base64url');
+    if (secret.length !== secretBytes) throw new CodecError('decode', new Error('not a secret'));
+    return secret;
+  }
+}
+
+/** Codec that hashes keys too. */
+export interface KeyedCodec extends Codec, Pick<KeyHashes, 'hash' | 'ready'> {}
