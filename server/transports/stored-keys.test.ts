@@ -204,23 +204,21 @@ describe.each(stores)('with a codec on %s', (_name, createStore) => {
     await expectHashed();
   });
 
-  it('processes that start at once agree on the secret, and a second start has it', async () => {
+  it('processes agree on the secret whose first calls come at once, and a later start has it', async () => {
     const store = await createStore();
     const owner = connect(store.open(contractCodec));
     await owner.counts.get([]);
-    const beside = Array.from({ length: 5 }, () => connect(store.beside(contractCodec)));
-    await Promise.all([
-      owner.start(handled),
-      ...beside.map((one) => one.start({ ...noDeliveries, subscriptions: [] })),
-    ]);
-    const dedupe = { id: 'once', windowMs: 60_000 };
-    const receipts = [];
-    for (const one of [owner, ...beside]) receipts.push(...(await one.publish([envelope('a', { dedupe })])));
-    expect(receipts.filter(({ deduplicated }) => !deduplicated)).toHaveLength(1);
-    for (const one of [...beside, owner]) await one.close({ drainMs: 0 });
+    const all = [owner, ...Array.from({ length: 5 }, () => connect(store.beside(contractCodec)))];
+    for (const one of all) await one.counts.get([]);
+    await Promise.all(all.map((one) => one.kv.get('k')));
+    await owner.start(handled);
+    const event = () => envelope('a', { dedupe: { id: 'once', windowMs: 60_000 } });
+    const receipts = await Promise.all(all.map(async (one) => one.publish([event()])));
+    expect(receipts.flat().filter(({ deduplicated }) => !deduplicated)).toHaveLength(1);
+    for (const one of all) await one.close({ drainMs: 0 });
     const next = connect(store.open(contractCodec));
     await next.start(handled);
-    expect(await next.publish([envelope('a', { dedupe })])).toMatchObject([{ deduplicated: true }]);
+    expect(await next.publish([event()])).toMatchObject([{ deduplicated: true }]);
   });
 
   it('a process without it is refused handlers, keys, values, logs and schedules, and reads the rest', async () => {
