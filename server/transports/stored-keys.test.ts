@@ -94,26 +94,66 @@ function hubOn(transport: Transport, options: HubOptions = {}): Hub {
   return hub;
 }
 
+/** Texts of the test below by the row of the table in SECURITY.md that says how they are stored. */
+const storedTexts = new Map([
+  ['payloads, results, checkpoints, outputs of steps', ['canary-payload', 'canary-result', 'canary-output']],
+  ['values, lists and logs: conversations and their summaries', ['canary-text', 'canary-entry', 'canary-line']],
+  ['keys of events and runs', ['canary-key', 'canary-dead', 'canary-later', 'canary-debounced', 'canary-chat']],
+  ['keys that runs wait for, such as ids of approvals', ['canary-awaited', 'canary-waits']],
+  ['`dedupeId`', ['canary-dedupe']],
+  [
+    'keys of values and names of logs: agent names, ids of conversations',
+    ['canary-value', 'canary-list', 'canary-number', 'canary-log', 'canary-conversation', 'canary-direct'],
+  ],
+  ['numbers of `kv.increment`', ['47114711']],
+  ['ids of events and runs, `requestId`, trace context', ['shown-request']],
+  [
+    'names of types, workflows, services, steps and schedules',
+    ['shown-type', 'shown-workflow', 'shown-service', 'shown-step', 'shown-schedule'],
+  ],
+  ['names and messages of errors', ['ShownError', 'shown-message']],
+  ['times, counts, priorities, delays', ['600123']],
+  [
+    'what the dashboard shows of agents, tools, models and schemas',
+    ['shown-agent', 'shown-tool', 'shown-model', 'shown-schema'],
+  ],
+]);
+
+/** Returns the rows of the table in SECURITY.md: what is stored, and if it is readable. */
+function documentedRows(): [stored: string, isReadable: boolean][] {
+  const text = readFileSync(join(import.meta.dirname, '../../SECURITY.md'), 'utf8');
+  const section = text.slice(text.indexOf('### Codec'), text.indexOf('### Redis'));
+  const rows = [...section.matchAll(/^\| (.+?) +\| (.+?) +\|$/gm)].slice(2);
+  return rows.map(([, stored = '', form]) => [stored, form === 'readable']);
+}
+
 const noDeliveries = { concurrency: 1, onDelivery: () => {} };
 const handled = { ...noDeliveries, subscriptions: [{ type: 'a' }] };
 
 describe.each(stores)('with a codec on %s', (_name, createStore) => {
-  it('stores no key, awaited key, deduplication id, name of a value or a log, or id of a conversation', async () => {
+  it('stores keys, contents, names and times as SECURITY.md says', async () => {
     const store = await createStore();
-    const hub = hubOn(store.open(contractCodec));
+    const hub = hubOn(store.open(contractCodec), { service: 'shown-service' });
     const customerOf = ({ customer }: { customer: string }): string => customer;
     const ordered = hub.event<{ customer: string; fails?: true }>({
-      type: 'ordered',
+      type: 'shown-type',
+      schema: { type: 'object', title: 'shown-schema' },
       key: customerOf,
       concurrencyPerKey: 1,
       rate: { max: 100, perMs: 1_000, perKey: true },
       handler({ payload }) {
-        if (payload.fails) throw new Error('declined');
+        if (payload.fails) throw Object.assign(new Error('shown-message'), { name: 'ShownError' });
       },
     });
     const typed = hub.event<{ customer: string }>({ type: 'typed', key: customerOf, debounceMs: 100, handler() {} });
     const replied = hub.event<{ customer: string }>({ type: 'replied', key: customerOf });
-    hub.workflow(createWorkflow({ name: 'ship', trigger: ordered, run: ({ step }) => step.sleep('pack', 10) }));
+    const ship = async ({ step }: RunCtx<{ customer: string }>): Promise<string> => {
+      await step.run('shown-step', () => 'canary-output');
+      await step.sleep('dry', 1);
+      return 'canary-result';
+    };
+    hub.workflow(createWorkflow({ name: 'shown-workflow', trigger: ordered, run: ship }));
+    hub.schedule({ name: 'shown-schedule', everyMs: 86_400_000, emit: typed, payload: { customer: 'canary-due' } });
     const ask = hub.workflow(
       createWorkflow({
         name: 'ask',
@@ -125,17 +165,17 @@ describe.each(stores)('with a codec on %s', (_name, createStore) => {
     );
     const memory = new ConversationMemory({ transport: hub.transport });
     const refund = createTool({
-      name: 'refund',
+      name: 'shown-tool',
       description: '',
       parameters: { type: 'object' },
       needsApproval: true,
       execute: async () => 'refunded',
     });
     const agent = createAgent({
-      name: 'cashier',
+      name: 'shown-agent',
       systemPrompt: '',
-      model: { model: 'm' },
-      provider: scriptedProvider([{ toolCalls: [{ name: 'refund', arguments: {} }] }, 'hello', 'hello']),
+      model: { model: 'shown-model' },
+      provider: scriptedProvider([{ toolCalls: [{ name: 'shown-tool', arguments: {} }] }, 'hello', 'hello']),
       tools: [refund],
       memory,
     });
@@ -156,52 +196,58 @@ describe.each(stores)('with a codec on %s', (_name, createStore) => {
     });
     await hub.start();
 
-    await hub.emit(ordered, { customer: 'canary-key' }, { dedupeId: 'canary-dedupe' });
+    await hub.emit(ordered, { customer: 'canary-key' }, { dedupeId: 'canary-dedupe', requestId: 'shown-request' });
     expect(await hub.emit(ordered, { customer: 'canary-key' }, { dedupeId: 'canary-dedupe' })).toMatchObject({
       deduplicated: true,
     });
     await hub.emit(ordered, { customer: 'canary-dead', fails: true });
-    await hub.emit(ordered, { customer: 'canary-later' }, { delayMs: 600_000 });
+    await hub.emit(ordered, { customer: 'canary-later' }, { delayMs: 600_123 });
     await hub.emit(typed, { customer: 'canary-debounced' });
     const asking = await hub.startWorkflow(ask, { customer: 'canary-awaited' });
     await hub.startWorkflow(ask, { customer: 'canary-waits' });
-    await hub.emit(refunding, 'refund it');
+    await hub.emit(refunding, 'canary-payload');
     await hub.emit(chatting, { customer: 'canary-chat', input: 'hello' });
-    await memory.addMessage('cashier', 'canary-direct', { role: 'user', content: 'hello' });
+    await memory.addMessage('shown-agent', 'canary-direct', { role: 'user', content: 'hello' });
     const { kv, log } = hub.transport;
     await kv.set('canary-value', 'canary-text');
     await kv.append('canary-list', ['canary-entry']);
-    await kv.increment('canary-number', 7);
+    await kv.increment('canary-number', 47_114_710);
     await log.append('canary-log', ['canary-line'], { maxEntries: 9, maxBytes: 999, maxAgeMs: 60_000 });
 
     await vi.waitFor(async () => {
-      expect(await hub.deadLetters('ordered')).toHaveLength(1);
+      expect(await hub.deadLetters('shown-type')).toHaveLength(1);
       expect(await hub.waits()).toMatchObject({ approvals: 1, suspended: 3 });
       expect(await hub.metrics('typed')).toMatchObject({ completed: 1 });
       expect(await hub.metrics('chatting')).toMatchObject({ completed: 1 });
+      expect((await hub.introspect()).workflows[0]?.metrics).toMatchObject({ completed: 2 });
     });
     const { waits } = await hub.waits();
     const [request] = requests;
     const awaited = waits.map(({ step }) => step.waitsFor?.event?.key);
     expect(awaited.sort()).toEqual([request?.approvalId, 'canary-awaited', 'canary-waits'].sort());
-    expect(await kv.increment('canary-number')).toBe(8);
+    expect(await kv.increment('canary-number')).toBe(47_114_711);
     expect(await log.read('canary-log')).toMatchObject({ entries: [{ text: 'canary-line' }] });
     await expect(kv.range('canary-value', 0, 0)).rejects.toThrow('"canary-value" does not hold a list');
-    const expectHashed = async (): Promise<void> => {
+    const expectDocumented = async (): Promise<void> => {
       const content = await store.read();
-      const found = /.{0,60}canary-.{0,60}/.exec(content);
-      expect(found?.[0]).toBeUndefined();
+      expect(/.{0,60}canary-.{0,60}/.exec(content)?.[0]).toBeUndefined();
       expect(content).not.toContain(request?.approvalId);
+      const found = [...storedTexts].map(([stored, texts]) => [stored, texts.map((text) => content.includes(text))]);
+      const isReadable = new Map(documentedRows());
+      expect(found).toEqual(
+        [...storedTexts].map(([stored, texts]) => [stored, texts.map(() => isReadable.get(stored))]),
+      );
     };
-    await expectHashed();
+    expect(documentedRows().map(([stored]) => stored)).toEqual([...storedTexts.keys()]);
+    await expectDocumented();
 
     await hub.emit(replied, { customer: 'canary-awaited' });
     expect(await asking.result()).toEqual({ customer: 'canary-awaited' });
     await hub.emit(decided, { approvalId: request?.approvalId ?? '', approved: true });
     await vi.waitFor(async () => expect(await hub.metrics('refunding')).toMatchObject({ completed: 1 }));
-    expect((await memory.list('cashier')).sort()).toEqual(['canary-chat', 'canary-conversation', 'canary-direct']);
-    expect((await memory.getMessages('cashier', 'canary-conversation')).at(-1)).toMatchObject({ content: 'hello' });
-    await expectHashed();
+    expect((await memory.list('shown-agent')).sort()).toEqual(['canary-chat', 'canary-conversation', 'canary-direct']);
+    expect((await memory.getMessages('shown-agent', 'canary-conversation')).at(-1)).toMatchObject({ content: 'hello' });
+    await expectDocumented();
   });
 
   it('processes agree on the secret whose first calls come at once, and a later start has it', async () => {

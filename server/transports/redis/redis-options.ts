@@ -50,8 +50,8 @@ export interface RedisTransportOptions {
    */
   maxDeadLetterAgeMs?: number;
   /**
-   * Encodes payloads, results, checkpoints and key-values before they leave the process. Every process with the prefix
-   * needs the same codec.
+   * Encodes payloads, results, checkpoints and key-values before they leave the process, and hashes keys. Every process
+   * with handlers of the prefix needs the same codec.
    *
    * @default stored as JSON text
    */

@@ -41,7 +41,7 @@ export interface SqliteTransportOptions {
   maxDeadLetters?: number;
   /** Age at which a dead letter is evicted with its payload, in milliseconds. @default no limit */
   maxDeadLetterAgeMs?: number;
-  /** Encodes the stored payloads, results, checkpoints and key-values. @default stored as JSON text */
+  /** Encodes the stored payloads, results, checkpoints and key-values, and hashes keys. @default stored as JSON text */
   codec?: Codec;
   /** Source of time; a fake clock in tests. @default the system clock */
   clock?: Clock;
