@@ -147,10 +147,10 @@ class HubRuntime extends HubReader implements Hub {
     return receipt instanceof Promise ? await receipt : receipt;
   };
 
-  readonly emitMany: EmitMany = async (
-    target: EventRef<never, unknown> | string,
-    payloads: readonly unknown[],
-    options: EmitManyOptions = {},
+  readonly emitMany: EmitMany = async <T>(
+    target: EventRef<T, unknown> | string,
+    payloads: readonly T[],
+    options: EmitManyOptions<T> = {},
   ) => {
     const checkOpen = (): void => this.#checkAccepting('emitMany', options);
     checkOpen();

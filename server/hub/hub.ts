@@ -5,6 +5,7 @@ import type { EventMetrics, FailureRecord } from '../transports/statistics/stats
 import type { Logger, Transport, TransportManager } from '../transports/transport.js';
 import type { Emit, EmitMany, EmitOptions, EventRef, WorkflowRef } from './events/emit.js';
 import type { EventConfig, EventDefinition, EventSettings } from './events/event.js';
+import type { Recorded } from './events/payload.js';
 import type { JsonSchema } from './events/payload-schema.js';
 import type { DeadLetter, DeadLetterOptions, DeadLetterSource } from './introspection/dead-letters.js';
 import type { EventDetails, FindOptions, RecentEventSummaries, RequestDetails } from './introspection/event-search.js';
@@ -86,8 +87,17 @@ export interface Hub {
   event<TSchema extends StandardSchemaV1, TResult>(
     config: Omit<EventConfig<StandardSchemaV1.InferOutput<TSchema>, TResult>, 'schema'> & { schema: TSchema },
   ): EventRef<StandardSchemaV1.InferInput<TSchema>>;
-  /** Registers an event type. The type argument is the type of its payload. Throws the same errors. */
-  event<TPayload = unknown, TResult = unknown>(
+  /**
+   * Registers an event type. The type argument is the type of an emitted payload; the handler receives what JSON makes of
+   * it. TypeScript infers no further type beside a given one, so that `onSuccess` is a name here: a reference, which is
+   * checked against the result of the handler, needs both types, as in `hub.event<Payload, Result>`, or a definition of
+   * `createEvent`. Throws the same errors.
+   */
+  event<TPayload = unknown>(
+    config: Omit<EventConfig<Recorded<TPayload>>, 'schema' | 'onSuccess'> & { schema?: JsonSchema; onSuccess?: string },
+  ): EventRef<TPayload, Recorded<TPayload>>;
+  /** Registers an event type, with the types of its handler. Throws the same errors. */
+  event<TPayload, TResult>(
     config: Omit<EventConfig<TPayload, TResult>, 'schema'> & { schema?: JsonSchema },
   ): EventRef<TPayload>;
   /** Registers a workflow. Call it before `start`. @throws {DuplicateNameError | HubStartedError} */
@@ -132,13 +142,11 @@ export interface Hub {
    * @throws {UnknownWorkflowError} if the hub has not registered the workflow, and no service is known to run it
    * @throws the errors of `emit`
    */
-  startWorkflow<TInput, TResult>(
-    workflow: WorkflowRef<TInput, TResult>,
+  startWorkflow<TInput = unknown, TResult = unknown>(
+    workflow: WorkflowRef<TInput, TResult> | string,
     input: NoInfer<TInput>,
     options?: EmitOptions,
   ): Promise<WorkflowHandle<TResult>>;
-  /** Starts a run of the workflow of this name. Throws the same errors. */
-  startWorkflow(workflow: string, input: unknown, options?: EmitOptions): Promise<WorkflowHandle>;
   /**
    * Returns the handle of a run that was started elsewhere, or before a restart. Does not check that the run exists: the
    * methods of the handle do.

@@ -179,10 +179,10 @@ export class Publisher implements EventPublisher {
    *
    * @param checkOpen throws if the hub no longer accepts events
    */
-  async publishMany(
-    target: EventRef<never, unknown> | string,
-    payloads: readonly unknown[],
-    options: EmitManyOptions,
+  async publishMany<T>(
+    target: EventRef<T, unknown> | string,
+    payloads: readonly T[],
+    options: EmitManyOptions<T>,
     checkOpen: () => void,
   ): Promise<readonly Receipt[]> {
     const event = this.#registry.event(target);

@@ -37,14 +37,11 @@ export interface HandlerCtx<TPayload = unknown> {
  *
  * @throws {UnknownWorkflowError} and all that {@link CtxEmit} throws
  */
-export interface CtxStartWorkflow {
-  <TInput>(
-    workflow: WorkflowRef<TInput>,
-    input: NoInfer<TInput>,
-    options?: EmitOptions,
-  ): Promise<{ readonly runId: string }>;
-  (workflow: string, input: unknown, options?: EmitOptions): Promise<{ readonly runId: string }>;
-}
+export type CtxStartWorkflow = <TInput = unknown>(
+  workflow: WorkflowRef<TInput> | string,
+  input: NoInfer<TInput>,
+  options?: EmitOptions,
+) => Promise<{ readonly runId: string }>;
 
 /** Alias of {@link HandlerCtx}. */
 export type HubCtx<TPayload = unknown> = HandlerCtx<TPayload>;

@@ -41,11 +41,13 @@ export interface EmitCause {
  * @throws {TransportUnavailableError} if Redis does not answer; only then the event may have been accepted
  * @throws {HubNotStartedError | HubStoppedError | HubObserverError}
  */
-export interface Emit {
-  // Without NoInfer, a misspelt optional property of the payload would widen TPayload and compile.
-  <TPayload>(event: EventRef<TPayload, unknown>, payload: NoInfer<TPayload>, options?: EmitOptions): Promise<Receipt>;
-  (type: string, payload: unknown, options?: EmitOptions): Promise<Receipt>;
-}
+// One signature, not an overload per form of `event`: TypeScript then names the wrong property, and not another overload.
+// Without NoInfer, a misspelt optional property of the payload would widen TPayload and compile.
+export type Emit = <TPayload = unknown>(
+  event: EventRef<TPayload, unknown> | string,
+  payload: NoInfer<TPayload>,
+  options?: EmitOptions,
+) => Promise<Receipt>;
 
 /**
  * Emits an event together with the outcome of the attempt, or with the result of the step: the transport accepts both
@@ -56,14 +58,11 @@ export interface Emit {
  * @throws {EmitLimitError} if the attempt emits more than 1,000 events or 4 MiB of payloads
  * @throws {AttemptEndedError} if the attempt has ended
  */
-export interface CtxEmit {
-  <TPayload>(
-    event: EventRef<TPayload, unknown>,
-    payload: NoInfer<TPayload>,
-    options?: EmitOptions,
-  ): Promise<{ readonly id: string }>;
-  (type: string, payload: unknown, options?: EmitOptions): Promise<{ readonly id: string }>;
-}
+export type CtxEmit = <TPayload = unknown>(
+  event: EventRef<TPayload, unknown> | string,
+  payload: NoInfer<TPayload>,
+  options?: EmitOptions,
+) => Promise<{ readonly id: string }>;
 
 /** Options of `emitMany`. */
 export interface EmitManyOptions<TPayload = unknown> extends Omit<EmitOptions, 'requestId' | 'dedupeId'> {
@@ -81,17 +80,14 @@ export interface EmitManyOptions<TPayload = unknown> extends Omit<EmitOptions, '
  * @throws {PartialEmitError} if events were accepted before a round trip failed
  * @throws the errors of {@link Emit} if none was accepted
  */
-export interface EmitMany {
-  <TPayload>(
-    event: EventRef<TPayload, unknown>,
-    payloads: readonly NoInfer<TPayload>[],
-    options?: EmitManyOptions<NoInfer<TPayload>>,
-  ): Promise<readonly Receipt[]>;
-  (type: string, payloads: readonly unknown[], options?: EmitManyOptions): Promise<readonly Receipt[]>;
-}
+export type EmitMany = <TPayload = unknown>(
+  event: EventRef<TPayload, unknown> | string,
+  payloads: readonly NoInfer<TPayload>[],
+  options?: EmitManyOptions<NoInfer<TPayload>>,
+) => Promise<readonly Receipt[]>;
 
 /** @throws {InvalidOptionError} */
-export function checkEmitManyOptions(options: EmitManyOptions): void {
+export function checkEmitManyOptions(options: EmitManyOptions<never>): void {
   const check = new OptionChecker(options, ['requestId', 'delayMs', 'dedupeId', 'priority', 'cause'], 'emitMany');
   check.function('dedupeId', options.dedupeId);
 }

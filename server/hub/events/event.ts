@@ -233,8 +233,15 @@ export interface EventDefinition<TInput = unknown, TPayload = TInput> extends Ev
 export function createEvent<TSchema extends StandardSchemaV1>(
   options: Omit<EventDefinitionConfig<StandardSchemaV1.InferOutput<TSchema>>, 'schema'> & { schema: TSchema },
 ): EventDefinition<StandardSchemaV1.InferInput<TSchema>, StandardSchemaV1.InferOutput<TSchema>>;
-/** Creates a definition of an event. The type argument is the type of its payload. Throws the same errors. */
+/**
+ * Creates a definition of an event. The type argument is the type of an emitted payload; handlers receive what JSON makes of
+ * it. Throws the same errors.
+ */
 export function createEvent<TPayload = unknown>(
+  options: Omit<EventDefinitionConfig<Recorded<TPayload>>, 'schema'> & { schema?: JsonSchema },
+): EventDefinition<TPayload, Recorded<TPayload>>;
+/** Creates a definition of an event, with the type of its `key` function. Throws the same errors. */
+export function createEvent<TPayload>(
   options: Omit<EventDefinitionConfig<TPayload>, 'schema'> & { schema?: JsonSchema },
 ): EventDefinition<TPayload>;
 export function createEvent(options: EventDefinitionConfig): EventDefinition {

@@ -174,15 +174,17 @@ export class StepTools implements RunScope {
           return (resolution.by === 'event' ? resolution.payload : null) as T;
         },
       ),
-      invoke: observed(async <T>(name: string, workflow: WorkflowRef<never> | string, input: unknown): Promise<T> => {
-        checkName(name, 'name of step.invoke');
-        const child = host.registry.workflow(workflow);
-        const resolution = await this.#waitFor('invoke', name, (key) =>
-          createChildWait(key, child, input, this.#run.delivery.envelope, host),
-        );
-        // The reference has the type of the results that its workflow records.
-        return (resolution.by === 'run' && resolution.status === 'completed' ? resolution.result : null) as T;
-      }),
+      invoke: observed(
+        async <T>(name: string, workflow: WorkflowRef<never, T> | string, input: unknown): Promise<T> => {
+          checkName(name, 'name of step.invoke');
+          const child = host.registry.workflow(workflow);
+          const resolution = await this.#waitFor('invoke', name, (key) =>
+            createChildWait(key, child, input, this.#run.delivery.envelope, host),
+          );
+          // The reference has the type of the results that its workflow records.
+          return (resolution.by === 'run' && resolution.status === 'completed' ? resolution.result : null) as T;
+        },
+      ),
       patched: (id: string) => {
         checkName(id, 'id of step.patched');
         const { isPatched, isNew } = replay.patched(id);

@@ -89,27 +89,27 @@ export interface Step {
    * if ((await reply) === null) return { status: 'expired' };
    * ```
    */
-  waitForEvent<TStored>(
+  waitForEvent<TStored = unknown>(
     name: string,
-    event: EventRef<never, TStored>,
+    event: EventRef<never, TStored> | string,
     options: WaitOptions & { timeoutMs: number },
   ): Promise<TStored | null>;
   /** Waits without a limit of time. */
-  waitForEvent<TStored>(name: string, event: EventRef<never, TStored>, options?: { key?: string }): Promise<TStored>;
-  /** Waits for an event of the type of this name. */
-  waitForEvent(name: string, type: string, options?: WaitOptions): Promise<unknown>;
+  waitForEvent<TStored = unknown>(
+    name: string,
+    event: EventRef<never, TStored> | string,
+    options?: Omit<WaitOptions, 'timeoutMs'>,
+  ): Promise<TStored>;
   /**
    * Starts another workflow as a child run and waits for its result. Cancelling the run cancels the child.
    *
    * @throws {StepFailedError} if the child fails or `input` does not fit its schema
    */
-  invoke<TInput, TResult>(
+  invoke<TInput = unknown, TResult = unknown>(
     name: string,
-    workflow: WorkflowRef<TInput, TResult>,
+    workflow: WorkflowRef<TInput, TResult> | string,
     input: NoInfer<TInput>,
   ): Promise<TResult>;
-  /** Starts the workflow of this name. */
-  invoke(name: string, workflow: string, input: unknown): Promise<unknown>;
   /**
    * Runs a function for each element, each as a step of its own: a crash repeats only the elements that are not
    * recorded. At most 10,000 elements per run. If an element fails, no further one starts.
@@ -127,14 +127,12 @@ export interface Step {
    *
    * @throws {StepFailedError} if the payload does not fit its schema
    */
-  emit<TPayload>(
+  emit<TPayload = unknown>(
     name: string,
-    event: EventRef<TPayload, unknown>,
+    event: EventRef<TPayload, unknown> | string,
     payload: NoInfer<TPayload>,
     options?: EmitOptions,
   ): Promise<{ readonly id: string }>;
-  /** Emits an event of the type of this name. */
-  emit(name: string, type: string, payload: unknown, options?: EmitOptions): Promise<{ readonly id: string }>;
   /**
    * Distinguishes new runs from those that started under older code. Returns `false` while the run replays what older code
    * recorded, and `true` afterwards. The answer is recorded with the next step.
