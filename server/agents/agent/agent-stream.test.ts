@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, test, vi } from 'vitest';
 import { type ScriptEntry, scriptedProvider } from '../../testing/scripted-provider.js';
 import { type AgentConfig, createAgent } from '../create-agent.js';
@@ -208,4 +209,54 @@ test('input that is not a string throws at once', () => {
   const { agent } = agentOf([]);
   // Wrong on purpose: the compiler rejects it.
   expect(() => agent.stream(undefined as unknown as string)).toThrow('input of agent "a" must be a string');
+});
+
+describe('a reader that stops reading', () => {
+  const pieces = 1_000;
+  const piece = 'x'.repeat(10_000);
+
+  function endless() {
+    const state = { produced: 0, isClosed: false };
+    const { agent } = agentOf([], {
+      provider: {
+        chat: () => expect.fail('streams'),
+        async *chatStream() {
+          try {
+            for (; state.produced < pieces; state.produced += 1) yield { content: piece };
+            yield { finishReason: 'stop' };
+          } finally {
+            state.isClosed = true;
+          }
+        },
+      },
+    });
+    return { agent, state };
+  }
+
+  test('stops the stream of the model, and receives the rest when it continues', async () => {
+    const { agent, state } = endless();
+    const stream = agent.stream('x');
+    let text = 0;
+    for await (const event of stream) {
+      if (event.type !== 'text-delta') continue;
+      text += event.text.length;
+      if (text % (100 * piece.length) === 0) await nextTurn();
+      // Two limits of 65,536 characters: what the reader has taken and not read yet, and what waits.
+      expect(state.produced * piece.length - text).toBeLessThan(200_000);
+    }
+    expect(text).toBe(pieces * piece.length);
+    expect((await stream.result).output).toHaveLength(text);
+  });
+
+  test('and leaves ends the stream of the model', async () => {
+    const { agent, state } = endless();
+    const stream = agent.stream('x');
+    for await (const event of stream) {
+      await nextTurn();
+      if (event.type === 'text-delta') break;
+    }
+    await expect(stream.result).rejects.toThrow(StreamClosedError);
+    await vi.waitFor(() => expect(state.isClosed).toBe(true));
+    expect(state.produced).toBeLessThan(pieces);
+  });
 });

@@ -20,8 +20,18 @@ export type AgentStreamEvent<TData = unknown> =
   | { readonly type: 'run-end'; readonly result: SettledAgentRun<TData> };
 
 /**
+ * Receives the events of a run. The promise of a text resolves when the reader has room for more; a model call that
+ * waits for it longer than its `timeoutMs` fails.
+ */
+export type OnAgentEvent = (event: AgentStreamEvent) => Promise<void> | undefined;
+
+/** Maximum number of characters of texts that wait for a reader, before the model's stream waits as well. */
+const maxUnreadChars = 65_536;
+
+/**
  * Events of a run. The run starts at once and does not wait for a reader; unread events are buffered. One loop may
- * read the stream, and leaving the loop early aborts the run. A second loop throws {@link StreamLockedError}.
+ * read the stream, and leaving the loop early aborts the run. A second loop throws {@link StreamLockedError}. Once a
+ * loop has started, the model's stream waits while more than 65,536 characters are unread.
  */
 export interface AgentStream<TData = unknown> extends AsyncIterable<AgentStreamEvent<TData>> {
   /** Result that `run` would have resolved with. */
@@ -32,7 +42,7 @@ export interface AgentStream<TData = unknown> extends AsyncIterable<AgentStreamE
 export function createAgentStream<TData>(
   agentName: string,
   signal: AbortSignal | undefined,
-  start: (onEvent: (event: AgentStreamEvent) => void, abort: AbortController) => Promise<SettledAgentRun<TData>>,
+  start: (onEvent: OnAgentEvent, abort: AbortController) => Promise<SettledAgentRun<TData>>,
 ): AgentStream<TData> {
   return new RunningStream(agentName, signal, start);
 }
@@ -49,7 +59,10 @@ class RunningStream<TData> implements AgentStream<TData> {
   readonly #agentName: string;
   readonly #abort = new AbortController();
   #unread: AgentStreamEvent<TData>[] = [];
+  #unreadChars = 0;
   #wake: () => void = noop;
+  /** Present while the model's stream waits for the reader. */
+  #room: { readonly promise: Promise<void>; readonly resolve: () => void } | undefined;
   #isOver = false;
   readonly #signal: AbortSignal | undefined;
   #isRead = false;
@@ -57,7 +70,7 @@ class RunningStream<TData> implements AgentStream<TData> {
   constructor(
     agentName: string,
     signal: AbortSignal | undefined,
-    start: (onEvent: (event: AgentStreamEvent) => void, abort: AbortController) => Promise<SettledAgentRun<TData>>,
+    start: (onEvent: OnAgentEvent, abort: AbortController) => Promise<SettledAgentRun<TData>>,
   ) {
     this.#agentName = agentName;
     this.#signal = signal;
@@ -65,10 +78,14 @@ class RunningStream<TData> implements AgentStream<TData> {
       // The result of `run-end` is that of `start`.
       this.#unread.push(event as AgentStreamEvent<TData>);
       this.#wake();
+      if (event.type !== 'text-delta') return undefined;
+      this.#unreadChars += event.text.length;
+      return this.#isRead && this.#unreadChars > maxUnreadChars ? this.#awaitRoom() : undefined;
     }, this.#abort);
     const over = (): void => {
       this.#isOver = true;
       this.#wake();
+      this.#makeRoom();
     };
     // Also marks a rejection as handled, because the loop rethrows it.
     this.result.then(over, over);
@@ -84,6 +101,7 @@ class RunningStream<TData> implements AgentStream<TData> {
       return: () => {
         if (!this.#isOver) this.#abort.abort(new StreamClosedError(this.#agentName));
         this.#wake();
+        this.#makeRoom();
         return reader.return();
       },
     };
@@ -93,12 +111,30 @@ class RunningStream<TData> implements AgentStream<TData> {
     return this.#signal?.aborted === true && this.#signal.reason === error;
   }
 
+  #awaitRoom(): Promise<void> {
+    if (this.#room === undefined) {
+      let resolve = noop;
+      const promise = new Promise<void>((done) => {
+        resolve = done;
+      });
+      this.#room = { promise, resolve };
+    }
+    return this.#room.promise;
+  }
+
+  #makeRoom(): void {
+    this.#unreadChars = 0;
+    this.#room?.resolve();
+    this.#room = undefined;
+  }
+
   async *#read(): AsyncGenerator<AgentStreamEvent<TData>, void, void> {
     while (!this.#abort.signal.aborted) {
       if (this.#unread.length > 0) {
         // The whole batch at once: shift() copies a long array once per event.
         const batch = this.#unread;
         this.#unread = [];
+        this.#makeRoom();
         yield* batch;
       } else if (this.#isOver) {
         await this.result;

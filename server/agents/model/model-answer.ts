@@ -42,16 +42,16 @@ export function readAnswer(response: ModelResponse): ModelAnswer {
   return answer;
 }
 
+/** Receives streamed text. The next chunk is read when the promise resolves, if there is one. */
+export type OnText = (text: string) => Promise<void> | undefined;
+
 /**
  * Collects a streamed answer, and passes each text to `onText` when it arrives.
  *
  * @throws {InvalidAnswerError}
  * @throws {CutStreamError} if the stream ends without a finish reason
  */
-export async function collectAnswer(
-  chunks: AsyncIterable<ModelStreamChunk>,
-  onText: (text: string) => void,
-): Promise<ModelAnswer> {
+export async function collectAnswer(chunks: AsyncIterable<ModelStreamChunk>, onText: OnText): Promise<ModelAnswer> {
   const whole: { -readonly [Key in keyof ModelResponse]?: ModelResponse[Key] } = {};
   let content = '';
   const toolCalls: ToolCall[] = [];
@@ -61,7 +61,8 @@ export async function collectAnswer(
     const text = readContent(chunk.content);
     if (text !== '') {
       content += text;
-      onText(text);
+      const room = onText(text);
+      if (room !== undefined) await room;
     }
     toolCalls.push(...readCalls(chunk.toolCalls));
     usage = chunk.usage ?? usage;

@@ -1,7 +1,7 @@
 import type { Clock, Timer } from '../../transports/clock.js';
 import type { AbortableWaits } from '../abortable.js';
 import type { Message, ToolDefinition } from '../model/message.js';
-import { collectAnswer, type ModelAnswer, readAnswer } from '../model/model-answer.js';
+import { collectAnswer, type ModelAnswer, type OnText, readAnswer } from '../model/model-answer.js';
 import type { ModelOptions, ModelProvider } from '../model/model-provider.js';
 import { ModelTimeoutError, ProviderError } from '../model/provider-error.js';
 
@@ -12,16 +12,11 @@ export class CandidateCaller {
   readonly candidate: ModelCandidate;
   readonly #deadline: CallDeadline;
   /** Receives streamed text. Absent if the run is not streamed. */
-  readonly #onText: ((text: string) => void) | undefined;
+  readonly #onText: OnText | undefined;
   /** Options of the last call, reused while the tools are the same. A budget overrides `maxTokens` per call. */
   #last: { readonly tools: ToolDefinition[]; readonly isForced: boolean; readonly options: ModelOptions } | undefined;
 
-  constructor(
-    candidate: ModelCandidate,
-    clock: Clock,
-    waits: AbortableWaits,
-    onText: ((text: string) => void) | undefined,
-  ) {
+  constructor(candidate: ModelCandidate, clock: Clock, waits: AbortableWaits, onText: OnText | undefined) {
     const { provider, model } = candidate;
     const { timeoutMs = defaultTimeoutMs } = model;
     const timeout = (): Error => new ModelTimeoutError(provider.name ?? 'the model provider', timeoutMs);
@@ -119,12 +114,7 @@ export class CandidateCaller {
     return Promise.resolve(this.candidate.provider.chat(messages, options)).then(readAnswer);
   }
 
-  async #stream(
-    messages: Message[],
-    options: ModelOptions,
-    shown: string[],
-    onText: (text: string) => void,
-  ): Promise<ModelAnswer> {
+  async #stream(messages: Message[], options: ModelOptions, shown: string[], onText: OnText): Promise<ModelAnswer> {
     const { provider } = this.candidate;
     // That of this call: `options.signal` is soon that of the next one.
     const { signal } = options;
@@ -133,12 +123,12 @@ export class CandidateCaller {
         // Ends a stream that ignores the signal.
         signal?.throwIfAborted();
         shown.push(text);
-        onText(text);
+        return onText(text);
       });
     }
     const answer = readAnswer(await provider.chat(messages, options));
     signal?.throwIfAborted();
-    if (answer.content !== '') onText(answer.content);
+    if (answer.content !== '') void onText(answer.content);
     return answer;
   }
 }

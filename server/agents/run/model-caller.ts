@@ -13,7 +13,7 @@ import {
   type Message,
   type ToolDefinition,
 } from '../model/message.js';
-import { type ModelAnswer, textsOf } from '../model/model-answer.js';
+import { type ModelAnswer, type OnText, textsOf } from '../model/model-answer.js';
 import type { ModelOptions } from '../model/model-provider.js';
 import { affordableTokens, costOf } from '../model/price.js';
 import { CutStreamError, ModelTimeoutError, OversizedResponseError, ProviderError } from '../model/provider-error.js';
@@ -38,7 +38,7 @@ export class ModelCaller {
   readonly #waits: AbortableWaits;
   readonly #signal: AbortSignal | undefined;
   /** Receives streamed text. Absent if the run is not streamed. */
-  readonly #onText: ((text: string) => void) | undefined;
+  readonly #onText: OnText | undefined;
   /** Receives the tokens of failed calls. Absent if the run is not durable. */
   readonly #onFailure: ((usage: TokenUsage) => void) | undefined;
   /** Index of the provider that the run uses: the first, until it fails. */
@@ -56,7 +56,7 @@ export class ModelCaller {
     ctx: Pick<AgentContext, 'runId' | 'logger'>,
     ledger: TokenLedger,
     waits: AbortableWaits,
-    onText: ((text: string) => void) | undefined,
+    onText: OnText | undefined,
     onFailure?: (usage: TokenUsage) => void,
   ) {
     this.#agent = agent;

@@ -1,7 +1,7 @@
 import { InvalidOptionError, quote } from '../../errors.js';
 import type { HandlerCtx } from '../../hub/events/context.js';
 import { type AgentContext, createAgentContext, type Lineage, lineageOf, meterOf } from '../agent/agent-context.js';
-import type { AgentStreamEvent } from '../agent/agent-stream.js';
+import type { OnAgentEvent } from '../agent/agent-stream.js';
 import type { ApprovalEvents, Approver, OnApproval } from '../agent/approval.js';
 import type { AgentSpec } from '../agent-spec.js';
 import { NoApproverError } from '../errors.js';
@@ -28,7 +28,7 @@ export interface RunRequest {
   /** Place at which a durable run records its turns. */
   readonly place: RunPlace | undefined;
   /** Present if the run is streamed. The provider is then called with `chatStream`. */
-  readonly onEvent?: (event: AgentStreamEvent) => void;
+  readonly onEvent?: OnAgentEvent;
 }
 
 /** Returns who decides on the calls of a run: as its options say, else as the delegating run's do. */
