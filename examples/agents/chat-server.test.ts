@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { AbstractChat, type ChatState, DefaultChatTransport, type UIMessage } from 'ai';
-import { type AgentConfig, createAgent, createTool } from 'hubline/agents';
+import { createHub } from 'hubline';
+import { type AgentConfig, ConversationMemory, createAgent, createTool } from 'hubline/agents';
 import { scriptedProvider } from 'hubline/testing';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createChatServer } from './chat-server.js';
@@ -27,13 +28,18 @@ class MessageList implements ChatState<UIMessage> {
 /** The AI SDK's own chat, which `useChat` wraps. */
 class Chat extends AbstractChat<UIMessage> {}
 
-async function started(provider: AgentConfig['provider'], userOf: () => string | undefined = () => 'ada') {
+async function started(
+  provider: AgentConfig['provider'],
+  userOf: () => string | undefined = () => 'ada',
+  memory?: ConversationMemory,
+) {
   const agent = createAgent({
     name: 'forecaster',
     systemPrompt: 'secret prompt',
     provider,
     model: { model: 'm' },
     tools: [weather],
+    ...(memory && { memory }),
   });
   const server = createChatServer(agent, userOf).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -93,4 +99,17 @@ test('requests that are no chat are refused', async () => {
   expect((await fetch(api, { method: 'POST', body: '{"id":"1","messages":[]}' })).status).toBe(400);
   const stranger = await started(scriptedProvider([]), () => undefined);
   expect((await fetch(stranger.api, { method: 'POST' })).status).toBe(401);
+});
+
+test('regenerate replaces the answer in the conversation as well', async () => {
+  const hub = createHub();
+  await hub.start();
+  onTestFinished(async () => void (await hub.stop()));
+  const memory = new ConversationMemory({ transport: hub.transport });
+  const { chat } = await started(scriptedProvider(['Seven degrees.', 'Nine degrees.']), () => 'ada', memory);
+  await chat.sendMessage({ text: 'How warm is it in Bergen?' });
+  await chat.regenerate();
+  expect(chat.lastMessage?.parts).toMatchObject([{ type: 'step-start' }, { type: 'text', text: 'Nine degrees.' }]);
+  const stored = await memory.getMessages('forecaster', JSON.stringify(['ada', chat.id]));
+  expect(stored.map(({ content }) => content)).toEqual(['How warm is it in Bergen?', 'Nine degrees.']);
 });

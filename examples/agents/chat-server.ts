@@ -4,9 +4,10 @@ import { pipeline } from 'node:stream/promises';
 import { type ModelAgent, toUIMessageResponse } from 'hubline/agents';
 import { z } from 'zod';
 
-/** Body that `useChat` posts: the id of the chat and its messages. */
+/** Body that `useChat` posts: the id of the chat, its messages, and whether to answer the last one again. */
 const chatRequest = z.object({
   id: z.string().max(100),
+  trigger: z.enum(['submit-message', 'regenerate-message']),
   messages: z.array(
     z.object({ role: z.string(), parts: z.array(z.object({ type: z.string(), text: z.string().optional() })) }),
   ),
@@ -32,7 +33,9 @@ export function createChatServer(agent: ModelAgent, userOf: (request: IncomingMe
     const abort = new AbortController();
     // A browser that disconnects ends the run.
     response.once('close', () => abort.abort());
-    const stream = agent.stream(question, { conversationId, signal: abort.signal });
+    // With a memory, a new answer to the last question takes the place of the old one.
+    const regenerate = chat.data.trigger === 'regenerate-message';
+    const stream = agent.stream(question, { conversationId, regenerate, signal: abort.signal });
     const { status, headers, body } = toUIMessageResponse(stream);
     response.writeHead(status, Object.fromEntries(headers));
     if (body !== null) await pipeline(body, response).catch(() => {});

@@ -104,6 +104,7 @@ function toRequest(name: string, input: string, options: AgentRunOptions<Handler
     runId: given ?? crypto.randomUUID(),
     hasNewId: given === undefined,
     conversationId: conversationId ?? requestId ?? conversationOfAttempts(idempotencyKey),
+    regenerate: options.regenerate === true,
     idempotencyKey,
     payload,
     hubCtx,

@@ -118,6 +118,11 @@ export interface AgentRunOptions<TCtx extends HandlerCtx | RunCtx = HandlerCtx> 
    */
   conversationId?: string;
   /**
+   * Replaces the last exchange of the conversation, as `regenerate` of `useChat` does: the model does not see it, and
+   * the memory returns it no more once the input of this run is stored. Has no effect without a memory. @default false
+   */
+  regenerate?: boolean;
+  /**
    * Key that is the same for all attempts, such as the `idempotencyKey` of an event. With a memory, an attempt
    * resumes where the previous attempt stopped: the input is stored once, executed calls are not repeated, and a
    * stored answer is returned unchanged. `maxIterations`, `tokenBudget` and `maxToolCalls` apply to all attempts
@@ -149,6 +154,7 @@ export interface AgentRunOptions<TCtx extends HandlerCtx | RunCtx = HandlerCtx> 
 const names: readonly string[] = [
   'requestId',
   'conversationId',
+  'regenerate',
   'idempotencyKey',
   'payload',
   'hubCtx',
@@ -164,6 +170,7 @@ export function checkRunOptions(options: AgentRunOptions<HandlerCtx | RunCtx>): 
   const { requestId, conversationId, idempotencyKey, hubCtx, signal, onTokenUsage } = options;
   check.that(requestId === undefined || isId(requestId), 'requestId', 'a non-empty string', requestId);
   checkConversationId(check, conversationId ?? requestId);
+  check.boolean('regenerate', options.regenerate);
   check.that(
     idempotencyKey === undefined || isId(idempotencyKey),
     'idempotencyKey',

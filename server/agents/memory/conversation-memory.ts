@@ -354,8 +354,12 @@ function isToolCall(value: unknown): value is ToolCall {
 
 function isExchangeMark(value: unknown): value is ExchangeMark {
   if (typeof value !== 'object' || value === null) return false;
-  const { id, index, turns, toolCalls, usage, status }: { [Key in keyof ExchangeMark]?: unknown } = value;
+  const { id, index, turns, toolCalls, usage, status, replaces }: { [Key in keyof ExchangeMark]?: unknown } = value;
   return (
-    typeof id === 'string' && [index, turns, toolCalls].every(isCount) && isUsage(usage) && statuses.includes(status)
+    typeof id === 'string' &&
+    [index, turns, toolCalls].every(isCount) &&
+    isUsage(usage) &&
+    statuses.includes(status) &&
+    (replaces === undefined || typeof replaces === 'string')
   );
 }

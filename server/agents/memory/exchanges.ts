@@ -10,7 +10,7 @@ export interface Exchange {
 const lostResult = 'Error: no result was recorded; the call may or may not have been executed';
 
 /**
- * Groups messages by exchange, in order of the exchanges' first messages. A message without an `exchange` belongs to
+ * Groups messages by exchange, in order of the exchanges' first messages, without those that another one replaces. A message without an `exchange` belongs to
  * the last user message without one, and a tool result to the latest such exchange with its call.
  */
 export function groupExchanges(messages: readonly Message[]): Exchange[] {
@@ -34,7 +34,8 @@ export function groupExchanges(messages: readonly Message[]): Exchange[] {
     if (target !== undefined && message.role !== 'user') target.messages.push(message);
     else if (message.role !== 'tool') unmarked.push(start(undefined, message));
   }
-  return exchanges;
+  const replaced = new Set(messages.flatMap(({ exchange }) => exchange?.replaces ?? []));
+  return replaced.size === 0 ? exchanges : exchanges.filter(({ id }) => id === undefined || !replaced.has(id));
 }
 
 function waitsFor({ toolCallId }: Message): (exchange: Exchange) => boolean {

@@ -17,6 +17,8 @@ interface ExchangeOptions {
   readonly exchangeId: string;
   /** Start of the ids of other exchanges that are left out of the conversation. */
   readonly omit: string | undefined;
+  /** The exchange replaces the last one of the conversation. */
+  readonly replacesLast: boolean;
   readonly signal: AbortSignal | undefined;
   /** Context of the run, for agents that the memory runs. */
   readonly ctx: AgentContext;
@@ -35,7 +37,7 @@ export interface ResumedExchange {
 }
 
 /** State of a run that is stored with each message. */
-export type ExchangeState = Omit<ExchangeMark, 'id' | 'index'>;
+export type ExchangeState = Omit<ExchangeMark, 'id' | 'index' | 'replaces'>;
 
 /** Message with the state of the run after it. */
 export interface StoredStep {
@@ -53,11 +55,13 @@ export class StoredExchange {
   /** Resolves when other runs of the conversation may start. */
   readonly released: Promise<void>;
   #resolveReleased: () => void = () => {};
+  /** Id of the exchange that this one replaces. */
+  readonly #replaced: string | undefined;
   #nextIndex: number;
   #written: Promise<void> = Promise.resolve();
 
   private constructor(options: ExchangeOptions, messages: readonly Message[], unlock: () => Promise<void> | void) {
-    const { exchangeId, omit } = options;
+    const { exchangeId, omit, replacesLast } = options;
     const exchanges = groupExchanges(messages);
     const own = exchanges.find(({ id }) => id === exchangeId);
     const others = exchanges.filter(
@@ -70,7 +74,11 @@ export class StoredExchange {
     });
     this.resumed = own && toResumed(own);
     this.#nextIndex = (this.resumed?.mark.index ?? -1) + 1;
-    this.earlier = withUniqueIds(others, callIdsOf(own?.messages ?? []));
+    // An attempt that resumes its exchange has replaced another one already.
+    const last = replacesLast && own === undefined ? others.at(-1) : undefined;
+    this.#replaced = last?.id;
+    const earlier = last?.id === undefined ? others : others.slice(0, -1);
+    this.earlier = withUniqueIds(earlier, callIdsOf(own?.messages ?? []));
   }
 
   /** Waits for the other runs of the conversation, and reads it. Rejects with the signal's reason. */
@@ -92,23 +100,23 @@ export class StoredExchange {
    * without its call would be an orphan.
    */
   write(messages: readonly Message[], state: ExchangeState): Promise<void> {
-    const { exchangeId } = this.#options;
-    const marked = messages.map((message) => {
-      return { ...message, exchange: { id: exchangeId, index: this.#nextIndex++, ...state } };
-    });
+    const marked = messages.map((message) => ({ ...message, exchange: this.#mark(this.#nextIndex++, state) }));
     this.#written = this.#written.then(() => this.#store(marked));
     return this.#written;
   }
 
   /** Appends the messages of an exchange that are not stored yet. @param steps all messages of the exchange */
   async writeMissing(steps: readonly StoredStep[]): Promise<void> {
-    const { exchangeId } = this.#options;
-    const missing = steps.slice(this.#nextIndex).map(({ message, state }, offset) => {
-      return { ...message, exchange: { id: exchangeId, index: this.#nextIndex + offset, ...state } };
-    });
-    this.#nextIndex += missing.length;
+    const missing = steps
+      .slice(this.#nextIndex)
+      .map(({ message, state }) => ({ ...message, exchange: this.#mark(this.#nextIndex++, state) }));
     this.#written = this.#written.then(() => this.#store(missing));
     await this.#written;
+  }
+
+  #mark(index: number, state: ExchangeState): ExchangeMark {
+    const mark = { id: this.#options.exchangeId, index, ...state };
+    return index === 0 && this.#replaced !== undefined ? { ...mark, replaces: this.#replaced } : mark;
   }
 
   /** Settles with the last write. */

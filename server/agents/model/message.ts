@@ -19,6 +19,8 @@ export interface ToolCall {
 export interface ExchangeMark {
   /** Id of the exchange: the run's `idempotencyKey`, or a random UUID. */
   id: string;
+  /** Id of an earlier exchange that this one replaces, and that is not read any more. Present on its input only. */
+  replaces?: string;
   /** Number of messages stored since the input, 0 for the input. */
   index: number;
   /** Number of model turns so far. */

@@ -18,6 +18,8 @@ export interface RunRequest {
   readonly hasNewId: boolean;
   /** Absent if no other run can know the conversation. */
   readonly conversationId: string | undefined;
+  /** The run replaces the last exchange of the conversation. */
+  readonly regenerate: boolean;
   readonly idempotencyKey: string | undefined;
   readonly payload: unknown;
   readonly hubCtx: HandlerCtx | undefined;

@@ -259,7 +259,7 @@ export class RunConversation {
   /** Opens the conversation, unless a durable run has stored its part of it already. */
   async open(): Promise<StoredExchange | undefined> {
     const { memory, agentName, request, exchangeId, ctx, recorder } = this.#parts;
-    const { conversationId, hubCtx, signal } = request;
+    const { conversationId, hubCtx, signal, regenerate } = request;
     const options = {
       memory,
       agentName,
@@ -267,6 +267,7 @@ export class RunConversation {
       isShared: conversationId !== undefined,
       exchangeId,
       omit: lineageOf(hubCtx)?.debateId,
+      replacesLast: regenerate,
       signal,
       ctx,
     };
