@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { createDashboardFetch, createHub } from '../../dist/index.js';
+import { createDashboardFetch, createHub, type Hub } from '../../dist/index.js';
 import { redisTransport } from '../../dist/transports/redis/index.js';
 import { startRedisServer } from '../../scripts/redis-server.js';
 import { inBatches } from '../measuring/batches.js';
@@ -38,7 +38,6 @@ export async function lookUp(): Promise<Row[]> {
       if (isLookedUp && index % eventsPerRequest === 0) sent.push({ type, id, requestId });
     });
     while (handled < types * eventsPerType) await new Promise((resolve) => setTimeout(resolve, 50));
-    const dashboard = createDashboardFetch(observer);
     const paths = {
       'an event by its id': sent.map(
         ({ type, id }) => `/api/events/${encodeURIComponent(type)}?id=${encodeURIComponent(id)}`,
@@ -53,6 +52,8 @@ export async function lookUp(): Promise<Row[]> {
       for (let round = 0; round < rounds; round += 1) {
         const durations: number[] = [];
         for (const path of all.slice(round * lookUpsPerRound, (round + 1) * lookUpsPerRound)) {
+          // Each handler limits the look-ups per second.
+          const dashboard = createDashboardFetch(observer);
           const startedAt = performance.now();
           const response = await dashboard(new Request(`http://localhost${path}`));
           await response.arrayBuffer();
@@ -68,7 +69,7 @@ export async function lookUp(): Promise<Row[]> {
         target: { of: 'figure', limit: 'at most', value: 20 },
       });
     }
-    return rows;
+    return [...rows, ...(await unknownIds(url))];
   } finally {
     await observer.stop();
     await hub.stop({ drainMs: 0 });
@@ -78,4 +79,39 @@ export async function lookUp(): Promise<Row[]> {
 
 function percentile95(durations: readonly number[]): number {
   return [...durations].sort((a, b) => a - b)[Math.floor(durations.length * 0.95)] ?? 0;
+}
+
+const fewSubscriptions = 10;
+const manySubscriptions = 4_000;
+const unknownPerRound = 500;
+
+/** Measures a look-up of an id that no event has, with few and with many subscriptions, in turns. */
+async function unknownIds(url: string): Promise<Row[]> {
+  const hubs = await Promise.all([fewSubscriptions, manySubscriptions].map((count) => subscribed(url, count)));
+  const perRound: number[][] = hubs.map(() => []);
+  for (let round = 0; round < 2 * rounds; round += 1) {
+    for (const [index, hub] of hubs.entries()) {
+      const startedAt = performance.now();
+      for (let n = 0; n < unknownPerRound; n += 1) await hub.find(randomUUID());
+      perRound[index]?.push(((performance.now() - startedAt) / unknownPerRound) * 1_000);
+    }
+  }
+  for (const hub of hubs) await hub.stop({ drainMs: 0 });
+  const [few = 0, many = 0] = perRound.map(median);
+  return [
+    {
+      scenario: `Redis: look up an unknown id among ${manySubscriptions.toLocaleString('en')} subscriptions`,
+      unit: 'us',
+      hubline: many,
+      peer: { name: `among ${fewSubscriptions}`, figure: few },
+      target: { of: 'ratio', limit: 'at most', value: 1.1 },
+    },
+  ];
+}
+
+async function subscribed(url: string, subscriptions: number): Promise<Hub> {
+  const hub = createHub({ service: 'shop', transport: redisTransport({ url, prefix: randomUUID() }) });
+  for (let n = 0; n < subscriptions; n += 1) hub.event({ type: `type ${n}`, handler: () => {} });
+  await hub.start();
+  return hub;
 }

@@ -14,6 +14,8 @@ import { type ClosableContender, usedBytes } from './redis.js';
 
 const runsPerRound = 1_000;
 const concurrency = 64;
+const fewSteps = 250;
+const manySteps = 5_000;
 const fewSuspended = 1_000;
 const manySuspended = 20_000;
 const resumed = 200;
@@ -22,7 +24,11 @@ const resumed = 200;
 export async function redisRuns(): Promise<Row[]> {
   const server = await startRedisServer();
   try {
-    return [...(await stepsBesideJobs(server.url)), ...(await suspendedRuns(server.url))];
+    return [
+      ...(await stepsBesideJobs(server.url)),
+      ...(await commandsPerStep(server.url)),
+      ...(await suspendedRuns(server.url)),
+    ];
   } finally {
     await server.release();
   }
@@ -40,6 +46,65 @@ async function stepsBesideJobs(url: string): Promise<Row[]> {
   });
   for (const { close } of [bare, hubline]) await close();
   return rows;
+}
+
+/** Commands that Redis executes per step, those of scripts included, for few and for many parallel steps. */
+async function commandsPerStep(url: string): Promise<Row[]> {
+  const admin = new Redis(url);
+  const hub = createHub({ transport: redisTransport({ url, prefix: randomUUID() }), concurrency });
+  const all = hub.workflow(
+    createWorkflow({
+      name: 'all',
+      run: ({ input, step }: RunCtx<number>) =>
+        Promise.all(Array.from({ length: input }, (_, n) => step.run(`step ${n}`, () => n))).then(() => null),
+    }),
+  );
+  const retried = hub.workflow(
+    createWorkflow({
+      name: 'retried',
+      run: async ({ input, step }: RunCtx<number>) => {
+        const failing = (n: number, { attempt }: { readonly attempt: number }): number => {
+          if (attempt === 1) throw new Error('once');
+          return n;
+        };
+        const retry = { maxAttempts: 2, initialDelayMs: 10, jitter: false };
+        await step.map(
+          'element',
+          Array.from({ length: input }, (_, n) => n),
+          failing,
+          { retry },
+        );
+      },
+    }),
+  );
+  await hub.start();
+  const perStep = async (workflow: typeof all, steps: number): Promise<number> => {
+    const before = await executedCommands(admin);
+    await (await hub.startWorkflow(workflow, steps)).result();
+    return ((await executedCommands(admin)) - before) / steps;
+  };
+  const rows: Row[] = [];
+  for (const [what, workflow] of [
+    ['step', all],
+    ['retried element of step.map', retried],
+  ] as const) {
+    rows.push({
+      scenario: `Redis: commands per ${what}, ${manySteps.toLocaleString('en')} in parallel`,
+      unit: 'commands',
+      hubline: await perStep(workflow, manySteps),
+      peer: { name: `${fewSteps} in parallel`, figure: await perStep(workflow, fewSteps) },
+      target: { of: 'ratio', limit: 'at most', value: 1.1 },
+    });
+  }
+  await hub.stop({ drainMs: 0 });
+  admin.disconnect();
+  return rows;
+}
+
+/** Returns the number of commands that the server has executed. */
+async function executedCommands(admin: Redis): Promise<number> {
+  const calls = [...(await admin.info('commandstats')).matchAll(/calls=(\d+)/g)];
+  return calls.reduce((sum, [, count]) => sum + Number(count), 0);
 }
 
 async function runOfSteps(url: string): Promise<ClosableContender> {

@@ -89,6 +89,9 @@ export const luaConstants: Readonly<Record<string, string | number | Readonly<Re
   heldSpan: 2 ** 52,
   maxSafeInteger: Number.MAX_SAFE_INTEGER,
 
+  // Each is small up to a hundred thousand events, and takes no more than a key of its own for few.
+  placeSlots: 1_024,
+
   // Statistics.
   minuteMs,
   bucketOffset,

@@ -44,7 +44,10 @@
  * - `recent:<serviceType>:<status>`, `records:<serviceType>` lists of the ids of the newest ended events without a run,
  *   and hash of their records
  * - `requests` sorted set of the events that are pending or retained, ordered by the id of their request
- * - `index-ends:<serviceType>` sorted set of members of `requests` whose run or dead letter Redis deletes, by that time
+ * - `places:<slot>` hash of the service types of the events that are pending or retained, separated by commas, by a hash of
+ *   their job ids
+ * - `index-ends:<serviceType>` sorted set of events whose run or dead letter Redis deletes, by that time: as members of
+ *   `requests`, or as job ids
  * - `run:<serviceType>:<id>` hash of a run; after it, `:order`, the list of its entries, `:checkpoints` and `:outputs`,
  *   hashes of these, `:waits`, a hash of its open waits, and `:waiters`, a set of the processes that wait for its end
  * - `suspended:<serviceType>` hash of the records of suspended runs, which take the place of their jobs and of the keys
@@ -113,6 +116,7 @@ export const keyKinds = [
   'recent',
   'records',
   'requests',
+  'places',
   'index-ends',
   'run',
   'runs',

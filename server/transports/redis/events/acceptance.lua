@@ -164,11 +164,7 @@ do
     local tail = tailOf(route, envelope, depth)
     local data = envelope.head .. tail
     local order = call('HGET', queue .. id, 'order') % constants.orderSpan + envelope.priority * constants.orderSpan
-    local earlierRequest, requestId = requestIdIn(call('HGET', queue .. id, 'data')), requestIdIn(data)
-    if earlierRequest ~= requestId then
-      unindexEvent(serviceType, id, earlierRequest)
-      indexEvent(serviceType, id, requestId)
-    end
+    moveRequest(serviceType, id, requestIdIn(call('HGET', queue .. id, 'data')), requestIdIn(data))
     call('HSET', queue .. id, 'data', data, 'priority', envelope.priority, 'order', string.format('%.0f', order))
     local run = key('run', serviceType, id)
     if call('EXISTS', run) == 1 then call('HSET', run, 'data', data, 'shown', shownOf(envelope, tail)) end

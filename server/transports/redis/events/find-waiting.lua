@@ -7,14 +7,15 @@ Reply    queue, service type, data of the job; nothing if no such event waits
 Access   reads
 ]]
 --- @include "../connection/prelude.lua"
+--- @include "../jobs/event-log.lua"
+--- @include "../jobs/type-states.lua"
 --- @include "./stands-waiting.lua"
 
 local service, id = take(), take()
-local names = call('SMEMBERS', key('subscribed', service))
-names[#names + 1] = service
-for _, name in ipairs(names) do
-  local queue = queueKey(name)
-  local serviceType, data = unpack(call('HMGET', queue .. id, 'serviceType', 'data'))
-  if serviceType and standsWaiting(serviceType, queue, id) then return { queue, serviceType, data } end
+for _, serviceType in ipairs(placesOf(id)) do
+  local queue = serviceOf(serviceType) == service and jobQueue(serviceType, id)
+  if queue and standsWaiting(serviceType, queue, id) then
+    return { queue, serviceType, call('HGET', queue .. id, 'data') }
+  end
 end
 return nil

@@ -7,9 +7,10 @@ Reply    for each type and service that has one the result of readEvent
 Access   reads
 ]]
 --- @include "../connection/prelude.lua"
+--- @include "../jobs/event-log.lua"
 --- @include "./stored-events.lua"
 
 local id, parts = take(), take()
 local reply = {}
-for _, serviceType in ipairs(serviceTypesWith(id)) do reply[#reply + 1] = readEvent(serviceType, id, parts) end
+for _, serviceType in ipairs(placesOf(id)) do reply[#reply + 1] = readEvent(serviceType, id, parts) end
 return reply

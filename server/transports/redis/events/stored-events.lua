@@ -45,26 +45,10 @@ local function readEvent(serviceType, id, parts)
   return readPending(serviceType, id, parts) or readEnded(serviceType, id, parts)
 end
 
-local function serviceTypesWith(id)
-  local found = {}
-  for _, service in ipairs(call('SMEMBERS', key('services'))) do
-    local dead = call('HGET', key('dead-letter', service, id), 'serviceType')
-    local shared = call('HGET', queueKey(service) .. id, 'serviceType')
-    for _, serviceType in ipairs(call('SMEMBERS', key('subscribed', service))) do
-      if serviceType == dead or serviceType == shared
-        or call('HEXISTS', key('records', serviceType), id) == 1
-        or call('EXISTS', queueKey(serviceType) .. id) == 1 or hasRun(serviceType, id) then
-        found[#found + 1] = serviceType
-      end
-    end
-  end
-  return found
-end
-
 -- Events of a request as service types, job ids and the member of the index, if any.
 local function eventsOf(requestId, ownId, limit)
   local events = indexedEvents(requestId, limit)
-  for _, serviceType in ipairs(serviceTypesWith(ownId)) do events[#events + 1] = { serviceType, ownId } end
+  for _, serviceType in ipairs(placesOf(ownId)) do events[#events + 1] = { serviceType, ownId } end
   return events
 end
 

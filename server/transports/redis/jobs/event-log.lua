@@ -1,9 +1,11 @@
 --- @include "../connection/prelude.lua"
 
--- Events of requests, and the newest ended ones. The index has a member for each event that is pending or retained and
--- whose request has another id than the event: `indexEvent(...)` adds one, `unindexEvent(...)` removes it; ended runs and
--- dead letters keep it as long as they are retained. `logEnd(...)` retains an ended event that has no run record;
--- `forgetEnd(...)` forgets an ended event that is accepted again.
+-- Index of events, and the newest ended ones. Each event that is pending or retained has its service types in the hashes of
+-- places, and if its request has another id than the event, a member in the index of requests: `indexEvent(...)` adds
+-- both, `unindexEvent(...)` removes them; ended runs and dead letters keep them as long as they are retained.
+-- `moveRequest(...)` replaces the request of an event. `placesOf(id)` returns the service types that have an event.
+-- `logEnd(...)` retains an ended event that has no run record; `forgetEnd(...)` forgets an ended event that is accepted
+-- again.
 -- `endIndexingAt(...)` notes the time at which Redis deletes a run or a dead letter, `endIndexing(serviceType)` removes
 -- those whose time has come, and `forgetIndexEnd(...)` forgets that time for an event that is replayed. `writeLog()` writes all that, once per script.
 --
@@ -11,6 +13,8 @@
 -- and end, attempt, error as JSON, step, and a line of JSON per earlier attempt. A time that is unknown is empty.
 
 local indexed, unindexed, logged
+-- Service types whose events no other service receives.
+local lone
 
 -- As JSON: Lua does not decode every string that JavaScript encodes.
 local function requestIdIn(data)
@@ -21,33 +25,145 @@ local function causeIdIn(data)
   return string.match(data or '', ',"causeId":(".-")[,}]') or ''
 end
 
--- An event from outside often has its own id as that of its request, and is found by it.
-local function isIndexed(id, requestId)
-  return requestId and requestId ~= '"' .. string.sub(id, 3) .. '"'
-end
+-- In a block of its own: a script has at most 200 local names.
+local indexEvent, unindexEvent, moveRequest, endIndexingAt, forgetIndexEnd, endIndexing, elementOf
+local hasDeadLetter, hasRetainedRun, isLogged, placesOf
+do
+  -- Small hashes take a third of the memory of one large one, and a part of an id half of that of the id. Ids are UUIDs, or
+  -- look like one; the digits of others are those of a hash.
+  local function slotOf(id)
+    local slot = #id == 38 and tonumber(string.sub(id, 35), 16)
+    if slot then return key('places', slot % constants.placeSlots), string.sub(id, 3, 16) end
+    local hash = redis.sha1hex(id)
+    return key('places', tonumber(string.sub(hash, 37), 16) % constants.placeSlots), string.sub(hash, 1, 14)
+  end
 
-local function indexMember(serviceType, id, requestId)
-  return requestId .. ' ' .. serviceType .. ' ' .. id
-end
+  local function hasPlace(places, serviceType)
+    return string.find(',' .. places .. ',', ',' .. serviceType .. ',', 1, true) ~= nil
+  end
 
-local function indexEvent(serviceType, id, requestId)
-  if not isIndexed(id, requestId) then return end
-  indexed[#indexed + 1] = 0
-  indexed[#indexed + 1] = indexMember(serviceType, id, requestId)
-end
+  function placesOf(id)
+    local places = {}
+    for place in string.gmatch(call('HGET', slotOf(id)) or '', '[^,]+') do places[#places + 1] = place end
+    return places
+  end
 
-local function unindexEvent(serviceType, id, requestId)
-  if isIndexed(id, requestId) then unindexed[#unindexed + 1] = indexMember(serviceType, id, requestId) end
-end
+  -- An event from outside often has its own id as that of its request, and is found by it.
+  local function isIndexed(id, requestId)
+    return requestId and requestId ~= '"' .. string.sub(id, 3) .. '"'
+  end
 
--- Redis will delete what names the request of the event.
-local function endIndexingAt(serviceType, id, requestId, at)
-  if not isIndexed(id, requestId) then return end
-  call('ZADD', key('index-ends', serviceType), 'GT', at, indexMember(serviceType, id, requestId))
-end
+  local function indexMember(serviceType, id, requestId)
+    return requestId .. ' ' .. serviceType .. ' ' .. id
+  end
 
-local function forgetIndexEnd(serviceType, id, requestId)
-  if isIndexed(id, requestId) then call('ZREM', key('index-ends', serviceType), indexMember(serviceType, id, requestId)) end
+  -- Most events have one.
+  local function addPlace(serviceType, id)
+    local slot, field = slotOf(id)
+    if call('HSETNX', slot, field, serviceType) == 1 then return end
+    local places = call('HGET', slot, field)
+    if not hasPlace(places, serviceType) then call('HSET', slot, field, places .. ',' .. serviceType) end
+  end
+
+  local function isOfOneService(serviceType)
+    if lone[serviceType] == nil then lone[serviceType] = call('HLEN', key('routes', typeOf(serviceType))) <= 1 end
+    return lone[serviceType]
+  end
+
+  local function removePlace(serviceType, id)
+    local slot, field = slotOf(id)
+    if isOfOneService(serviceType) then
+      call('HDEL', slot, field)
+      return
+    end
+    local places = call('HGET', slot, field)
+    if places == serviceType then
+      call('HDEL', slot, field)
+    elseif places and hasPlace(places, serviceType) then
+      local left = {}
+      for place in string.gmatch(places, '[^,]+') do
+        if place ~= serviceType then left[#left + 1] = place end
+      end
+      call('HSET', slot, field, table.concat(left, ','))
+    end
+  end
+
+  local function addRequest(serviceType, id, requestId)
+    if not isIndexed(id, requestId) then return end
+    indexed[#indexed + 1] = 0
+    indexed[#indexed + 1] = indexMember(serviceType, id, requestId)
+  end
+
+  local function removeRequest(serviceType, id, requestId)
+    if isIndexed(id, requestId) then unindexed[#unindexed + 1] = indexMember(serviceType, id, requestId) end
+  end
+
+  function indexEvent(serviceType, id, requestId)
+    addPlace(serviceType, id)
+    addRequest(serviceType, id, requestId)
+  end
+
+  function unindexEvent(serviceType, id, requestId)
+    removePlace(serviceType, id)
+    removeRequest(serviceType, id, requestId)
+  end
+
+  function moveRequest(serviceType, id, from, to)
+    if from == to then return end
+    removeRequest(serviceType, id, from)
+    addRequest(serviceType, id, to)
+  end
+
+  local function endMember(serviceType, id, requestId)
+    return isIndexed(id, requestId) and indexMember(serviceType, id, requestId) or id
+  end
+
+  -- Redis will delete what names the event.
+  function endIndexingAt(serviceType, id, requestId, at)
+    call('ZADD', key('index-ends', serviceType), 'GT', at, endMember(serviceType, id, requestId))
+  end
+
+  function forgetIndexEnd(serviceType, id, requestId)
+    call('ZREM', key('index-ends', serviceType), endMember(serviceType, id, requestId))
+  end
+
+  function isLogged(serviceType, id)
+    for _, outcome in ipairs((logged[serviceType] or {}).failed or {}) do
+      if outcome.id == id then return true end
+    end
+    return call('HEXISTS', key('records', serviceType), id) == 1
+  end
+
+  function hasDeadLetter(serviceType, id)
+    return call('EXISTS', key('dead-letter', serviceOf(serviceType), id)) == 1
+  end
+
+  -- The end of a run stays readable after its eviction for those who wait for it.
+  function hasRetainedRun(serviceType, id)
+    local run = key('run', serviceType, id)
+    if call('EXISTS', run) == 0 then return false end
+    local untilMs = tonumber(call('HGET', run, 'until'))
+    return not untilMs or untilMs > now
+  end
+
+  -- Removes what Redis has deleted by its age from the index.
+  function endIndexing(serviceType)
+    local ends = key('index-ends', serviceType)
+    for _, member in ipairs(call('ZRANGEBYSCORE', ends, '-inf', now, 'LIMIT', 0, constants.endedAtOnce)) do
+      local id = string.match(member, '(%S+)$')
+      call('ZREM', ends, member)
+      local isRetained = isLogged(serviceType, id) or hasDeadLetter(serviceType, id) or hasRetainedRun(serviceType, id)
+      if not isRetained then
+        removePlace(serviceType, id)
+        if member ~= id then unindexed[#unindexed + 1] = member end
+      end
+    end
+  end
+
+  -- An element of a list is the id of an event, and that of its request if the event is indexed.
+  function elementOf(id, requestId)
+    return isIndexed(id, requestId) and id .. ' ' .. requestId or id
+  end
 end
 
 -- Returns the indexed events of a request as service types, job ids and members.
@@ -76,41 +192,6 @@ local function logEnd(serviceType, id, outcome)
   list[#list + 1] = outcome
 end
 
-local function isLogged(serviceType, id)
-  for _, outcome in ipairs((logged[serviceType] or {}).failed or {}) do
-    if outcome.id == id then return true end
-  end
-  return call('HEXISTS', key('records', serviceType), id) == 1
-end
-
-local function hasDeadLetter(serviceType, id)
-  return call('EXISTS', key('dead-letter', serviceOf(serviceType), id)) == 1
-end
-
--- The end of a run stays readable after its eviction for those who wait for it.
-local function hasRetainedRun(serviceType, id)
-  local run = key('run', serviceType, id)
-  if call('EXISTS', run) == 0 then return false end
-  local untilMs = tonumber(call('HGET', run, 'until'))
-  return not untilMs or untilMs > now
-end
-
--- Removes what Redis has deleted by its age from the index.
-local function endIndexing(serviceType)
-  local ends = key('index-ends', serviceType)
-  for _, member in ipairs(call('ZRANGEBYSCORE', ends, '-inf', now, 'LIMIT', 0, constants.endedAtOnce)) do
-    local id = string.match(member, ' (%S+)$')
-    call('ZREM', ends, member)
-    local isRetained = isLogged(serviceType, id) or hasDeadLetter(serviceType, id) or hasRetainedRun(serviceType, id)
-    if not isRetained then unindexed[#unindexed + 1] = member end
-  end
-end
-
--- An element of a list is the id of an event, and that of its request if the event is indexed.
-local function elementOf(id, requestId)
-  return isIndexed(id, requestId) and id .. ' ' .. requestId or id
-end
-
 local function forgetEnd(serviceType, id)
   local records = key('records', serviceType)
   local requestId = string.match(call('HGET', records, id) or '', '^%l+\n([^\n]*)\n')
@@ -131,29 +212,25 @@ do
   end
 
   local function unindexEnded(serviceType, id, requestId, status)
-    if isIndexed(id, requestId) and not (status == 'failed' and hasDeadLetter(serviceType, id)) then
-      unindexEvent(serviceType, id, requestId)
-    end
+    if status ~= 'failed' or not hasDeadLetter(serviceType, id) then unindexEvent(serviceType, id, requestId) end
   end
 
   local function evictEnded(serviceType, status, count)
     local ids = call('RPOP', key('recent', serviceType, status), count)
-    for index, element in ipairs(ids) do
-      local id, requestId = string.match(element, '^(%S+) (.*)$')
-      if id then
-        ids[index] = id
-        unindexEnded(serviceType, id, requestId, status)
-      end
+    for place, element in ipairs(ids) do
+      local id, requestId = string.match(element, '^(%S+) ?(.*)$')
+      ids[place] = id
+      unindexEnded(serviceType, id, requestId ~= '' and requestId, status)
     end
     call('HDEL', key('records', serviceType), unpack(ids))
   end
 
   local function writeEnded(serviceType, status, outcomes)
     local first = math.max(1, #outcomes - constants.retainedRecent + 1)
-    for index = 1, first - 1 do unindexEnded(serviceType, outcomes[index].id, outcomes[index].requestId, status) end
+    for place = 1, first - 1 do unindexEnded(serviceType, outcomes[place].id, outcomes[place].requestId, status) end
     local records, elements = {}, {}
-    for index = first, #outcomes do
-      local outcome = outcomes[index]
+    for place = first, #outcomes do
+      local outcome = outcomes[place]
       records[#records + 1] = outcome.id
       records[#records + 1] = recordOf(outcome)
       elements[#elements + 1] = elementOf(outcome.id, outcome.requestId)
@@ -187,4 +264,4 @@ do
 end
 
 --- @per-call
-indexed, unindexed, logged = {}, {}, {}
+indexed, unindexed, logged, lone = {}, {}, {}, {}

@@ -25,7 +25,7 @@ end
 local function evictRun(serviceType, id)
   local run = key('run', serviceType, id)
   local shown, acceptedAt, readAt = unpack(call('HMGET', run, 'shown', 'acceptedAt', 'readAt'))
-  if shown and not hasDeadLetter(serviceType, id) then unindexEvent(serviceType, id, requestIdIn(shown)) end
+  if not hasDeadLetter(serviceType, id) then unindexEvent(serviceType, id, requestIdIn(shown)) end
   local ms = shown and awaitableMs(serviceType, id, acceptedAt, readAt) or 0
   if ms > 0 then
     call('HSET', run, 'until', now)

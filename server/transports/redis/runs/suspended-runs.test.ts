@@ -16,7 +16,9 @@ const { server, admin } = await startTestRedis();
 async function usage(prefix: string): Promise<{ readonly keys: number; readonly bytes: number }> {
   const keys = await admin.keys(`{${prefix}}:*`);
   const bytes = await Promise.all(keys.map((key) => admin.memory('USAGE', key, 'SAMPLES', 0)));
-  return { keys: keys.length, bytes: bytes.reduce<number>((sum, each) => sum + Number(each), 0) };
+  // The index of ids has a fixed number of slots.
+  const own = keys.filter((key) => !key.startsWith(`{${prefix}}:places:`));
+  return { keys: own.length, bytes: bytes.reduce<number>((sum, each) => sum + Number(each), 0) };
 }
 
 it(`take less than ${maxBytesPerRun} bytes and no key each while they wait`, async () => {
