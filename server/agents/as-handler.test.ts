@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import { createHub } from '../hub/create-hub.js';
-import { handlerInfo } from '../hub/events/reported-agents.js';
+import { handlerInfo } from '../hub/events/handler-info.js';
 import { type ScriptEntry, scriptedProvider } from '../testing/scripted-provider.js';
 import type { AgentHandlerOptions } from './agent/agent.js';
 import type { AgentContext } from './agent/agent-context.js';

@@ -3,7 +3,7 @@ import type { HandlerCtx, HandlerFunction } from '../hub/events/context.js';
 import { durablePlaceOf } from '../hub/events/durable-place.js';
 import type { EventRef } from '../hub/events/emit.js';
 import type { RegisteredEvent } from '../hub/events/event.js';
-import { withHandlerInfo } from '../hub/events/reported-agents.js';
+import { withHandlerInfo } from '../hub/events/handler-info.js';
 import { OptionChecker } from '../options.js';
 import type { Agent, AgentHandlerOptions, AgentHandlerResult } from './agent/agent.js';
 import { type ApprovalEvents, checkApprovalOptions } from './agent/approval.js';

@@ -7,7 +7,7 @@ import type { RunCtx } from '../hub/runs/step.js';
 import type { JsonSchema } from '../json-schema.js';
 import { OptionChecker } from '../options.js';
 import { type Clock, systemClock } from '../transports/clock.js';
-import { deriveId } from '../transports/delivery.js';
+import { deriveId } from '../transports/derived-ids.js';
 import type { Logger } from '../transports/transport.js';
 import { either } from './abortable.js';
 import { type AgentRunOptions, checkRunOptions, type ModelAgent } from './agent/agent.js';

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { InvalidOptionError } from '../errors.js';
 import type { OperationDetails } from '../telemetry.js';
-import { deriveId, type Envelope, sizeOf, workflowType } from '../transports/delivery.js';
+import { type Envelope, sizeOf, workflowType } from '../transports/delivery.js';
+import { deriveId } from '../transports/derived-ids.js';
 import type { Logger, Receipt, TransportManager } from '../transports/transport.js';
 import { InvalidKeyError, PartialEmitError } from './errors.js';
 import type { EventPublisher } from './events/attempt-ctx.js';

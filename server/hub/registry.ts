@@ -10,7 +10,8 @@ import {
   resolveEvent,
 } from './events/event.js';
 import { type FollowUpNames, followUpKeys } from './events/follow-ups.js';
-import { type HandlerInfo, handlerInfo, ReportedAgents } from './events/reported-agents.js';
+import { type HandlerInfo, handlerInfo } from './events/handler-info.js';
+import { ReportedAgents } from './events/reported-agents.js';
 import { agentsRevision, describeHub, type HubDescription } from './introspection/hub-description.js';
 import { nearestNames } from './nearest-names.js';
 import { definedContract, type WorkflowContract } from './runs/define-workflow.js';

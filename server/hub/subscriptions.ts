@@ -2,7 +2,7 @@ import { type DeclaredEvent, type Delivery, type Subscription, workflowType } fr
 import type { DeliveryHandler } from '../transports/transport.js';
 import type { RegisteredEvent } from './events/event.js';
 import { Attempt, type HandledEvent } from './events/event-attempt.js';
-import { handlerInfo } from './events/reported-agents.js';
+import { handlerInfo } from './events/handler-info.js';
 import { observeDelivery } from './observability.js';
 import type { RunHost } from './runs/requested-step.js';
 import type { RunScope } from './runs/step.js';

@@ -24,7 +24,7 @@ export type {
   WaitResolution,
   WaitTimes,
 } from './delivery.js';
-export { triggeredId } from './delivery.js';
+export { triggeredId } from './derived-ids.js';
 export type {
   AttemptRecord,
   DeadLetterFilter,

@@ -1,5 +1,5 @@
 import { type Codec, CodecError, CodecMismatchError } from './codec.js';
-import { nodeCrypto } from './delivery.js';
+import { nodeCrypto } from './derived-ids.js';
 import type { KeyValueStore } from './key-values.js';
 
 /**

@@ -2,7 +2,7 @@ import { AttemptEndedError } from '../../hub/errors.js';
 import type { HandlerCtx } from '../../hub/events/context.js';
 import { type DurablePlace, durablePlaceOf } from '../../hub/events/durable-place.js';
 import type { RunCtx } from '../../hub/runs/step.js';
-import { nodeCrypto } from '../../transports/delivery.js';
+import { nodeCrypto } from '../../transports/derived-ids.js';
 import { type Logger, silentLogger } from '../../transports/transport.js';
 import { EmitOutsideHubError } from '../errors.js';
 import type { SpendingMeter, TokenLedger } from '../model/token-ledger.js';

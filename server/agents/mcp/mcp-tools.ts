@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { InvalidOptionError } from '../../errors.js';
 import { guardLogger } from '../../hub/guard-logger.js';
 import { OptionChecker } from '../../options.js';
-import { nodeCrypto } from '../../transports/delivery.js';
+import { nodeCrypto } from '../../transports/derived-ids.js';
 import { type Logger, silentLogger } from '../../transports/transport.js';
 import type { ToolContext } from '../agent/agent-context.js';
 import type { Tool } from '../tools/tool.js';

@@ -1,6 +1,6 @@
 import { InvalidOptionError } from '../../errors.js';
 import { OptionChecker } from '../../options.js';
-import { nodeCrypto } from '../../transports/delivery.js';
+import { nodeCrypto } from '../../transports/derived-ids.js';
 import type { KeyValueStore } from '../../transports/key-values.js';
 import { type Agent, isAgent } from '../agent/agent.js';
 import type { AgentContext } from '../agent/agent-context.js';

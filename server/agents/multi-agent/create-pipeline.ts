@@ -2,8 +2,8 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { describe, InvalidOptionError, quote } from '../../errors.js';
 import type { HandlerFunction } from '../../hub/events/context.js';
 import type { EventRef } from '../../hub/events/emit.js';
+import { type HandlerInfo, withHandlerInfo } from '../../hub/events/handler-info.js';
 import type { JsonSchema } from '../../hub/events/payload-schema.js';
-import { type HandlerInfo, withHandlerInfo } from '../../hub/events/reported-agents.js';
 import {
   createWorkflow,
   type HubWorkflow,

@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 import { LLMock } from '@copilotkit/aimock';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { freePort } from '../../../scripts/listen-locally.js';
-import { handlerInfo } from '../../hub/events/reported-agents.js';
+import { handlerInfo } from '../../hub/events/handler-info.js';
 import { createFakeClock } from '../../testing/fake-clock.js';
 import type { AgentStreamEvent } from '../agent/agent-stream.js';
 import { type AgentConfig, createAgent } from '../create-agent.js';

@@ -8,7 +8,7 @@ import {
 } from '../../hub/events/durable-place.js';
 import type { TurnFacts } from '../../hub/events/reported-agents.js';
 import type { Clock } from '../../transports/clock.js';
-import { deriveId } from '../../transports/delivery.js';
+import { deriveId } from '../../transports/derived-ids.js';
 import type { AbortableWaits } from '../abortable.js';
 import type { ToolCall, ToolDefinition } from '../model/message.js';
 import { SpendingMeter } from '../model/token-ledger.js';

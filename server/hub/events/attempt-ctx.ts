@@ -1,6 +1,7 @@
 import { quote } from '../../errors.js';
 import type { Redactor } from '../../redaction.js';
-import { deriveId, type Envelope } from '../../transports/delivery.js';
+import type { Envelope } from '../../transports/delivery.js';
+import { deriveId } from '../../transports/derived-ids.js';
 import type { Logger, TransportManager } from '../../transports/transport.js';
 import { AttemptEndedError, EmitLimitError } from '../errors.js';
 import type { CtxStartWorkflow, HandlerCtx } from './context.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { FatalError } from '../../errors.js';
-import { deriveId } from '../../transports/delivery.js';
+import { deriveId } from '../../transports/derived-ids.js';
 import { EventCycleError, HubNotStartedError } from '../errors.js';
 import { testHub } from '../hub.fixture.js';
 import type { HandlerCtx } from './context.js';

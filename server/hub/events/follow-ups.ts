@@ -1,6 +1,7 @@
 import type { ErrorInfo } from '../../errors.js';
 import { checkName } from '../../options.js';
-import { deriveId, type Envelope } from '../../transports/delivery.js';
+import type { Envelope } from '../../transports/delivery.js';
+import { deriveId } from '../../transports/derived-ids.js';
 import type { EventRef } from './emit.js';
 
 /** Payload of `onFailure`. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { readColumnsBody, readIntrospectionBody } from '../../dashboard/routes/read-bodies.js';
 import { UnknownEventError } from '../errors.js';
-import { withHandlerInfo } from '../events/reported-agents.js';
+import { withHandlerInfo } from '../events/handler-info.js';
 import { testHub } from '../hub.fixture.js';
 import { createWorkflow } from '../runs/workflow.js';
 

@@ -1,6 +1,7 @@
 import { maxDurationMs } from '../../errors.js';
 import { checkName, OptionChecker } from '../../options.js';
-import { deriveId, type Envelope, type RunWait, type WaitResolution } from '../../transports/delivery.js';
+import type { Envelope, RunWait, WaitResolution } from '../../transports/delivery.js';
+import { deriveId } from '../../transports/derived-ids.js';
 import type { Logger } from '../../transports/transport.js';
 import { DepthLimitError, RunLimitError, StepFailedError, WorkflowCancelledError } from '../errors.js';
 import { type HandlerHost, LazyCtx } from '../events/attempt-ctx.js';

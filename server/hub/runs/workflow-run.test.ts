@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { FatalError } from '../../errors.js';
-import { deriveId } from '../../transports/delivery.js';
+import { deriveId } from '../../transports/derived-ids.js';
 import { HubStoppedError, WorkflowFailedError } from '../errors.js';
 import type { HandlerCtx } from '../events/context.js';
 import { deferred, testHub } from '../hub.fixture.js';

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { runs } from '../../../scripts/property-tests.js';
 import { createFakeClock, type FakeClock } from '../../testing/fake-clock.js';
-import { deriveId } from '../../transports/delivery.js';
+import { deriveId } from '../../transports/derived-ids.js';
 import { memoryTransport } from '../../transports/memory/memory-transport.js';
 import type { Transport } from '../../transports/transport.js';
 import { createHub } from '../create-hub.js';

@@ -9,9 +9,9 @@ import {
   resolveEventName,
   resolveFollowUpNames,
 } from '../events/follow-ups.js';
+import { handlerInfo } from '../events/handler-info.js';
 import type { Recorded } from '../events/payload.js';
 import type { JsonSchema, PayloadSchema } from '../events/payload-schema.js';
-import { handlerInfo } from '../events/reported-agents.js';
 import { type ResolvedRetry, resolveRetry } from '../events/retry-policy.js';
 import {
   contractOptions,

@@ -1,24 +1,18 @@
 import { quote } from '../../errors.js';
 import type { Clock } from '../clock.js';
-import { type DeclaredEvent, type Envelope, type Subscription, sizeOf, triggeredId } from '../delivery.js';
+import { type DeclaredEvent, type Envelope, type Subscription, sizeOf } from '../delivery.js';
+import { triggeredId } from '../derived-ids.js';
 import { BackpressureError } from '../errors.js';
-import { formerConnectionMs, stoppedDescription } from '../services.js';
-import type {
-  ClaimResult,
-  ConnectedProcess,
-  FleetReader,
-  Receipt,
-  ScheduleClaim,
-  ScheduleOpening,
-  ScheduleRecord,
-} from '../transport.js';
+import type { Receipt } from '../transport.js';
 import { BrokerStatistics } from './broker-statistics.js';
+import { Connections } from './connections.js';
 import { ConsumerGroup, type GroupHost } from './consumer-group.js';
 import { DedupeWindow, type RememberedId } from './dedupe-window.js';
 import { type Entry, RecentEntries } from './entry.js';
 import { type Journal, noJournal } from './journal.js';
 import { Lookup } from './lookup.js';
 import { RunWaits } from './runs.js';
+import { ScheduleTable } from './schedule-table.js';
 import { TurnBudget } from './turn-budget.js';
 import type { DeadLetterLimits } from './type-queue.js';
 import { RevisionCounter } from './type-stats.js';
@@ -384,188 +378,4 @@ class PendingLimits {
   resize(addedBytes: number): void {
     this.#bytes += addedBytes;
   }
-}
-
-/** Open connection of a hub. */
-interface OpenConnection {
-  readonly service: string;
-  /** It has subscriptions. */
-  readonly isConsumer: boolean;
-  /** Returns the current description and state. */
-  readonly describe: () => ConnectedProcess;
-}
-
-interface FormerConnection {
-  /** Description with the property `isStopped`. */
-  readonly description: string;
-  /** Time of its end; `undefined` if it was a connection of an earlier process. */
-  readonly endedAt: number | undefined;
-}
-
-/** Open connections, and the last ones with subscriptions of each service. */
-class Connections implements FleetReader {
-  readonly #clock: Clock;
-  readonly #revision: RevisionCounter;
-  readonly #isSubscribed: (service: string) => boolean;
-  readonly #open = new Map<object, OpenConnection>();
-  readonly #former = new Map<string, readonly FormerConnection[]>();
-
-  /** Descriptions of connections without subscriptions of an earlier process. */
-  readonly #idle: string[] = [];
-
-  /** @param isSubscribed returns `true` if a service receives events: others are retired */
-  constructor(clock: Clock, revision: RevisionCounter, isSubscribed: (service: string) => boolean) {
-    this.#clock = clock;
-    this.#revision = revision;
-    this.#isSubscribed = isSubscribed;
-  }
-
-  open(connection: object, opened: OpenConnection): void {
-    this.#revision.increment();
-    this.#open.set(connection, opened);
-    const { service, isConsumer } = opened;
-    const former = this.#former.get(service);
-    if (isConsumer && former !== undefined) {
-      this.#former.set(
-        service,
-        former.filter(({ endedAt }) => endedAt !== undefined),
-      );
-    }
-  }
-
-  close(connection: object): void {
-    const closed = this.#open.get(connection);
-    this.#revision.increment();
-    this.#open.delete(connection);
-    if (closed?.isConsumer !== true) return;
-    const endedAt = this.#clock.now();
-    const description = stoppedDescription(closed.describe().description);
-    const others = (this.#former.get(closed.service) ?? []).filter(
-      (other) => (other.endedAt ?? 0) > endedAt - formerConnectionMs && other.description !== description,
-    );
-    this.#former.set(closed.service, [...others, { description, endedAt }]);
-  }
-
-  /** Adds a connection with subscriptions of an earlier process. */
-  restore(service: string, description: string): void {
-    const former = { description: stoppedDescription(description), endedAt: undefined };
-    this.#former.set(service, [...(this.#former.get(service) ?? []), former]);
-  }
-
-  /** Adds a connection without subscriptions of an earlier process. */
-  restoreIdle(description: string): void {
-    this.#idle.push(stoppedDescription(description));
-  }
-
-  async processes(): Promise<readonly ConnectedProcess[]> {
-    return this.#described();
-  }
-
-  async registered(): Promise<readonly string[]> {
-    return this.descriptions();
-  }
-
-  /** Returns the descriptions of all open connections, and of the last ones of each service without an open one. */
-  descriptions(): readonly string[] {
-    const running = new Set([...this.#open.values()].flatMap(({ service, isConsumer }) => (isConsumer ? service : [])));
-    const former = [...this.#former].flatMap(([service, connections]) =>
-      running.has(service) || !this.#isSubscribed(service) ? [] : connections.map(({ description }) => description),
-    );
-    return [...this.#described().map(({ description }) => description), ...former, ...this.#idle];
-  }
-
-  #described(): readonly ConnectedProcess[] {
-    return [...this.#open.values()].map(({ describe }) => describe());
-  }
-}
-
-interface Schedule extends Omit<ScheduleRecord, 'isOpen'> {
-  /** Definitions of the connections that have the schedule. */
-  readonly openedBy: ReadonlyMap<object, string>;
-}
-
-/** Schedules of all services on one transport. */
-class ScheduleTable {
-  readonly #clock: Clock;
-  readonly #transportRevision: RevisionCounter;
-  readonly #journal: Journal;
-  readonly #schedules = new Map<string, Schedule>();
-
-  constructor(clock: Clock, transportRevision: RevisionCounter, journal: Journal) {
-    this.#clock = clock;
-    this.#journal = journal;
-    this.#transportRevision = transportRevision;
-  }
-
-  records(): readonly ScheduleRecord[] {
-    return [...this.#schedules.values()].map(({ openedBy, ...record }) => ({ ...record, isOpen: openedBy.size > 0 }));
-  }
-
-  open(service: string, connection: object, openings: readonly ScheduleOpening[]): boolean {
-    const isCurrent = ({ name, revision }: ScheduleOpening): boolean =>
-      this.#find(service, name)?.revision === revision;
-    if (!openings.every(isCurrent)) return false;
-    if (openings.length === 0) return true;
-    for (const schedule of this.#schedules.values()) {
-      if (schedule.service === service) this.#set({ ...schedule, isRemoved: true });
-    }
-    for (const { name, definition, times, position } of openings) {
-      const known = this.#find(service, name);
-      const openedBy = new Map(known?.openedBy).set(connection, definition);
-      const lastDue = known?.lastDue;
-      this.#set({ service, name, definition, times, position, lastDue, openedBy, isRemoved: false, revision: 0 });
-    }
-    return true;
-  }
-
-  /** @param accept accepts the events of the claim; it may throw */
-  claim(service: string, connection: object, claim: ScheduleClaim, accept: () => void): ClaimResult {
-    const { name, definition, times, dueAt } = claim;
-    const earlyMs = dueAt - this.#clock.now();
-    if (earlyMs > 0) return { status: 'early', earlyMs };
-    const known = this.#find(service, name);
-    if (known !== undefined && known.definition !== definition) {
-      if ([...known.openedBy.values()].includes(known.definition)) return { status: 'replaced' };
-    }
-    if (known !== undefined && dueAt <= known.position) return { status: 'already', position: known.position };
-    accept();
-    const openedBy = known?.openedBy ?? new Map([[connection, definition]]);
-    const changed = { definition, times, position: dueAt, lastDue: dueAt, openedBy };
-    this.#set({ service, name, isRemoved: false, revision: 0, ...known, ...changed });
-    return { status: 'claimed' };
-  }
-
-  close(connection: object): void {
-    for (const schedule of this.#schedules.values()) {
-      if (!schedule.openedBy.has(connection)) continue;
-      const openedBy = new Map(schedule.openedBy);
-      openedBy.delete(connection);
-      this.#set({ ...schedule, openedBy });
-    }
-  }
-
-  #find(service: string, name: string): Schedule | undefined {
-    return this.#schedules.get(keyOf(service, name));
-  }
-
-  /** Adds a schedule that is stored already. */
-  restore(record: Omit<ScheduleRecord, 'isOpen' | 'revision'>): void {
-    this.#keep({ ...record, revision: 0, openedBy: new Map() });
-  }
-
-  #set(schedule: Schedule): void {
-    const { openedBy: _, revision: __, ...record } = schedule;
-    this.#journal.schedule(record);
-    this.#keep(schedule);
-  }
-
-  #keep(schedule: Schedule): void {
-    this.#transportRevision.increment();
-    const { service, name } = schedule;
-    this.#schedules.set(keyOf(service, name), { ...schedule, revision: this.#transportRevision.value });
-  }
-}
-
-function keyOf(service: string, name: string): string {
-  return JSON.stringify([service, name]);
 }

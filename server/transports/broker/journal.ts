@@ -3,8 +3,8 @@ import type { OpenPeriod } from '../statistics/period-history.js';
 import type { Histories } from '../statistics/stats.js';
 import type { ScheduleRecord } from '../transport.js';
 import type { RememberedId } from './dedupe-window.js';
-import type { EndedRun, Entry, EventFilter, EventLog, LostEvent, StoredWait } from './entry.js';
-import type { TypeStats } from './type-stats.js';
+import type { EndedRun, Entry, EventFilter, LostEvent, StoredWait } from './entry.js';
+import type { EventLog, TypeStats } from './type-stats.js';
 
 /**
  * Storage of a broker's state. The broker changes its state in memory and reports each changed part; the journal stores

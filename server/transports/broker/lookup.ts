@@ -16,9 +16,10 @@ import { retainedRecent } from '../limits.js';
 import type { EventLookup, Overview, OverviewQuery, ScheduleRecord } from '../transport.js';
 import type { BrokerStatistics } from './broker-statistics.js';
 import type { ConsumerGroup } from './consumer-group.js';
-import { type EndedEvent, type Entry, type EventFilter, matchesFilter, toEndedEvent } from './entry.js';
+import { type Entry, type EventFilter, matchesFilter } from './entry.js';
 import type { Journal } from './journal.js';
 import type { DeadLetter, DeadLetterLimits, TypeQueue } from './type-queue.js';
+import { type EndedEvent, toEndedEvent } from './type-stats.js';
 
 type Matches = (event: Pick<Envelope, 'id' | 'requestId'>) => boolean;
 

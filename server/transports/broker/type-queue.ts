@@ -4,14 +4,14 @@ import type { DeadLetterFilter } from '../event-record.js';
 import type { PeriodHistory } from '../statistics/period-history.js';
 import { type Counts, type ServiceTypeCounts, sumCounts } from '../statistics/stats.js';
 import type { DeadLetterRecord } from '../transport.js';
-import { AcceptanceOrder, type Entry, EventLog, type LostEvent, type StoredWait } from './entry.js';
+import { AcceptanceOrder, type Entry, type LostEvent, type StoredWait } from './entry.js';
 import type { Journal } from './journal.js';
 import { DelayedEntries, NewerRuns, type OverdueSlot, PendingReader, WaitingEntries } from './pending-entries.js';
 import { QueueSpill } from './queue-spill.js';
 import { type DelayedItem, DelayQueue } from './queues.js';
 import type { SpillListener } from './resident-entries.js';
 import { RunLog } from './runs.js';
-import { type RevisionCounter, TypeStats } from './type-stats.js';
+import { EventLog, type RevisionCounter, TypeStats } from './type-stats.js';
 
 /** The part of a broker that its queues use. */
 export interface QueueHost {

@@ -15,8 +15,8 @@ import {
 import { formerConnectionMs } from '../services.js';
 import { durationGrowth, shortestMs } from '../statistics/durations.js';
 import { periodKinds, recentFives, recentMinutes, trendMinutes } from '../statistics/periods.js';
+import { dataLayout } from './connection/keys.js';
 import {
-  dataLayout,
   fieldBatch,
   maxBatchLength,
   maxChanges,

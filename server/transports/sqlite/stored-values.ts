@@ -1,4 +1,5 @@
-import type { EndedEvent, EndedRun, Entry, LostEvent } from '../broker/entry.js';
+import type { EndedRun, Entry, LostEvent } from '../broker/entry.js';
+import type { EndedEvent } from '../broker/type-stats.js';
 import type { CompleteEnvelope, Envelope, RunWait, Subscription } from '../delivery.js';
 import type { AttemptRecord, OpenWait } from '../event-record.js';
 import { DurationSketch } from '../statistics/durations.js';

@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import { type Subscription, triggeredId } from '../../delivery.js';
+import type { Subscription } from '../../delivery.js';
+import { triggeredId } from '../../derived-ids.js';
 import type { Overview } from '../../transport.js';
 import type { ContractStage } from '../contract-stage.js';
 import { envelope } from '../envelope.js';

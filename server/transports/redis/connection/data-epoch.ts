@@ -4,9 +4,9 @@ import { TransportUnavailableError } from '../../errors.js';
 import type { Logger } from '../../transport.js';
 import { repeatDelayMs, UnexpectedDataError, withoutArguments } from '../redis-errors.js';
 import type { CommandClient } from './command-client.js';
+import { dataLayout } from './keys.js';
 import { readString } from './reply.js';
 import { scripts } from './script.js';
-import { dataLayout } from './script-limits.js';
 
 /**
  * Time between two losses of Redis's data. An event that is accepted after a loss, before its services have subscribed

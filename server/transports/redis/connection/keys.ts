@@ -1,3 +1,6 @@
+/** Version of the layout of all keys. It grows with each change that earlier versions of Hubline cannot read. */
+export const dataLayout = 3;
+
 /**
  * Kinds of keys under the prefix. A `serviceType` is one service's share of one type, `service/type`, both
  * percent-encoded; names and ids are percent-encoded too.

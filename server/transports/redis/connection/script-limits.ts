@@ -1,7 +1,5 @@
 import { HubError, InvalidOptionError, maxDurationMs } from '../../../errors.js';
 
-/** Version of the layout of all keys. It grows with each change that earlier versions of Hubline cannot read. */
-export const dataLayout = 3;
 /** Number of elements of the list of counted changes at which a script adds them to the records of their types. */
 export const maxChanges = 32;
 /** Number of service types up to which a script that counts adds an element to the list of changes. */

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { envelope } from '../../contract/envelope.js';
 import { completed } from '../../contract/outcome.js';
 import type { Subscription } from '../../delivery.js';
-import { dataLayout } from '../connection/script-limits.js';
+import { dataLayout } from '../connection/keys.js';
 import { redisStage } from '../redis-stage.fixture.js';
 
 const { admin, prefix, consume, counts, next, until } = await redisStage();
