@@ -46,7 +46,7 @@ test('the worst problem and the first failing row are on the first screen, in ti
     const search = page.getByRole('searchbox');
     expect(await search.evaluate((element) => element.clientWidth)).toBeGreaterThan(size.width > 400 ? 200 : 240);
     expect(await roomBelow(page, page.locator('.row').filter({ hasText: 'Failing' }).first())).toBeGreaterThan(0);
-    await expect(page).toHaveTitle(/^\(\d failing\) shop · Hubline$/);
+    await expect(page).toHaveTitle(/^\(\d failing\) Events · shop · Hubline$/);
     await expect(page.locator('link[rel="icon"]')).toHaveAttribute('href', /b3360b/);
     const header = await page.getByRole('banner').boundingBox();
     expect(header?.height).toBeLessThan(60);

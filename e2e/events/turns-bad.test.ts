@@ -57,7 +57,7 @@ test('a type that turns bad after a million good events is first on the screen w
     await page.goto(`${dashboard.origin}/#/?every=1`);
     const attention = page.getByRole('region', { name: 'Needs attention' });
     await expect(attention).toContainText('Nothing failed in the last 5 min');
-    await expect(page).toHaveTitle('shop · Hubline');
+    await expect(page).toHaveTitle('Events · shop · Hubline');
 
     isRepaired = false;
     for (let n = 0; n < 40; n += 1) await hub.emit('payment.requested', { fails: n < 38 });
@@ -75,7 +75,7 @@ test('a type that turns bad after a million good events is first on the screen w
     };
     await expect.poll(() => bottomOf(worst)).toBeLessThan(120);
     await expect.poll(() => bottomOf(row)).toBeLessThan(size.height);
-    await expect(page).toHaveTitle('(1 failing) shop · Hubline');
+    await expect(page).toHaveTitle('(1 failing) Events · shop · Hubline');
     await expect(page.locator('link[rel="icon"]')).toHaveAttribute('href', /b3360b/);
 
     dashboard.intercept = sendTime;
@@ -84,7 +84,7 @@ test('a type that turns bad after a million good events is first on the screen w
     await clock.advance(1_000);
     await expect(attention).toContainText('Nothing failed in the last 5 min');
     await expect(row).not.toContainText('Failing');
-    await expect(page).toHaveTitle('shop · Hubline');
+    await expect(page).toHaveTitle('Events · shop · Hubline');
     await expect(page.locator('link[rel="icon"]')).not.toHaveAttribute('href', /b3360b/);
     await expectConnection(page, 'Live');
     await clock.advance(10 * minuteMs);

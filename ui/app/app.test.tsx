@@ -32,7 +32,7 @@ test('shows the hub, its counts and every type, with hostile names as text', asy
     '0',
     '100',
   ]);
-  expect(document.title).toBe('(1 failing) shop · Hubline');
+  expect(document.title).toBe('(1 failing) Events · shop · Hubline');
 });
 
 test('counts update while events flow', async () => {
@@ -205,4 +205,14 @@ test('a selected range is loaded once it is over, and cleared by its chip', asyn
   await page.click(screen.getByRole('button', { name: /clear the selected period$/ }));
   expect(row('order.created').querySelector('.col-received')?.textContent).toBe('120');
   expect(location.hash).toBe('#/');
+});
+
+test('the title of the tab names the view and what is open in it', async () => {
+  await openPage(shop(), '#/events/order.paid');
+  expect(document.title).toBe('(1 failing) order.paid · Events · shop · Hubline');
+});
+
+test('a name in the URL that the hub does not have is named', async () => {
+  await openPage(shop(), '#/agents/unknown-agent');
+  expect(screen.getByRole('alert').textContent).toBe('Not found among the agents: unknown-agent');
 });

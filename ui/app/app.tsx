@@ -7,7 +7,7 @@ import { NeedsAttention } from '../events/needs-attention.js';
 import { Overview } from '../events/overview.js';
 import { EventPanel } from '../events/panel/event-panel.js';
 import type { Monitor } from '../state/monitor.js';
-import type { Navigation } from '../state/navigation.js';
+import { type Navigation, VIEW_LABEL } from '../state/navigation.js';
 import { Agents } from '../views/agents.js';
 import { Processes } from '../views/processes.js';
 import { RequestView } from '../views/requests.js';
@@ -49,7 +49,11 @@ export function App({ monitor: live, navigation, preferences }: AppProps): JSX.E
         preferences,
         showHelp,
         refresh: () => monitor.refresh(),
-        focusSearch: () => search.current?.focus(),
+        focusSearch: () => {
+          // The other views have no search box. Effects have run when the next task begins.
+          if (search.current === null) navigation.go({ view: 'events', name: null });
+          setTimeout(() => search.current?.focus());
+        },
         moveFocus: (step) => rowFocus.current?.move(step),
       }),
     [navigation, preferences, monitor],
@@ -88,7 +92,7 @@ export function App({ monitor: live, navigation, preferences }: AppProps): JSX.E
       </div>
       {openType !== null && <EventPanel type={openType} monitor={monitor} navigation={navigation} />}
       <Banner monitor={monitor} onLive={snapshots.close} />
-      <PageTitle monitor={monitor} />
+      <PageTitle monitor={monitor} navigation={navigation} />
       <SnapshotDialog dialogRef={snapshotDialog} snapshots={snapshots} />
       <ShortcutsDialog dialogRef={help} enabled={preferences.shortcuts} />
       <div class="visually-hidden" role="status">
@@ -104,10 +108,12 @@ function isOld({ connection }: Monitor): boolean {
 }
 
 /** Title and icon of the tab. Both tell if something is failing. */
-function PageTitle({ monitor: { store } }: { monitor: Monitor }): null {
+function PageTitle({ monitor: { store }, navigation }: Pick<AppProps, 'monitor' | 'navigation'>): null {
+  const { view, name } = navigation.route.value;
   const failing = store.byFilter.value.failing;
   const isFailing = failing > 0 || store.health.value?.status === 'failing';
-  const title = `${failing === 0 ? '' : `(${failing} failing) `}${store.hub.value?.service ?? 'Dashboard'} · Hubline`;
+  const place = [...(name === null ? [] : [name]), VIEW_LABEL[view], store.hub.value?.service ?? 'Dashboard'];
+  const title = `${failing === 0 ? '' : `(${failing} failing) `}${place.join(' · ')} · Hubline`;
   useEffect(() => {
     document.title = title;
   }, [title]);

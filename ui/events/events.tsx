@@ -6,8 +6,17 @@ import { Snippet } from '../shared/copy-button.js';
 import { Icon } from '../shared/icon.js';
 import { EmptyState, TableSkeleton } from '../shared/view-section.js';
 import type { EventRow } from '../state/event-row.js';
+import type { HubStore } from '../state/hub-store.js';
 import type { Monitor } from '../state/monitor.js';
-import { FILTERS, type Filter, firstDirection, type Navigation, SORT_KEYS } from '../state/navigation.js';
+import {
+  FILTERS,
+  type Filter,
+  firstDirection,
+  type Navigation,
+  type Route,
+  SORT_KEYS,
+  VIEW_LABEL,
+} from '../state/navigation.js';
 import { columnOf } from './event-columns.js';
 import type { RowFocus } from './event-focus.js';
 import { prefixOf } from './event-groups.js';
@@ -30,9 +39,9 @@ export function Events({ monitor, navigation, searchRef, focusRef }: EventsProps
   const search = (q: string): void => navigation.go({ q }, { replace: true });
   /** Opens the request of an id that is no part of a type's name. */
   const lookUp = (text: string): void => {
-    if (!couldBeId(text)) return;
+    if (!couldBeId(text) && placeOf(store, text) === null) return;
     if (listRows(rows.values(), { ...route, q: text, show: 'all' }, store.reading.value).length === 0) {
-      navigation.go({ view: 'requests', name: text.trim(), q: '' });
+      navigation.go(placeOf(store, text) ?? { view: 'requests', name: text.trim(), q: '' });
     }
   };
   return (
@@ -88,6 +97,7 @@ function EventsBody({ monitor, navigation, focusRef }: Omit<EventsProps, 'search
   if (order.length > 0) {
     return <EventTable store={store} order={order} navigation={navigation} focusRef={focusRef} />;
   }
+  const other = placeOf(store, route.q);
   const goodNews = route.q.trim() === '' ? GOOD_NEWS.get(route.show) : undefined;
   return (
     <EmptyState title={goodNews ?? 'No event types match.'}>
@@ -95,7 +105,12 @@ function EventsBody({ monitor, navigation, focusRef }: Omit<EventsProps, 'search
         0 of {formatCount(rows.size)} event {rows.size === 1 ? 'type' : 'types'} match the search and the filter.
       </p>
       <div class="empty-actions">
-        {couldBeId(route.q) && (
+        {other !== null && (
+          <button type="button" class="button" onClick={() => navigation.go(other)}>
+            Show it in {VIEW_LABEL[other.view]}
+          </button>
+        )}
+        {other === null && couldBeId(route.q) && (
           <button
             type="button"
             class="button"
@@ -110,6 +125,16 @@ function EventsBody({ monitor, navigation, focusRef }: Omit<EventsProps, 'search
       </div>
     </EmptyState>
   );
+}
+
+/** Returns the view of a workflow, an agent or a schedule of this name; `null` if there is none. */
+function placeOf({ workflows, agents, schedules }: HubStore, text: string): Pick<Route, 'view' | 'name' | 'q'> | null {
+  const name = text.trim();
+  const lists = { workflows, agents, schedules } as const;
+  for (const view of ['workflows', 'agents', 'schedules'] as const) {
+    if (lists[view].value.some((item) => item.name === name)) return { view, name, q: '' };
+  }
+  return null;
 }
 
 /** Returns true for a text that may be an id: 8 characters or more, without spaces. */

@@ -12,13 +12,23 @@ export interface ViewSectionProps {
   readonly aside?: ComponentChildren;
   /** True if the hub has nothing to show in this view. */
   readonly isEmpty: boolean;
+  /** Name in the URL that the hub does not have; `null` or absent if there is none. */
+  readonly unknown?: string | null;
   /** Next step for an empty view. */
   readonly hint: ComponentChildren;
   readonly children: ComponentChildren;
 }
 
 /** View with its title. Shows a placeholder before the first response and for an empty view. */
-export function ViewSection({ view, store, aside, isEmpty, hint, children }: ViewSectionProps): JSX.Element {
+export function ViewSection({
+  view,
+  store,
+  aside,
+  isEmpty,
+  unknown = null,
+  hint,
+  children,
+}: ViewSectionProps): JSX.Element {
   return (
     <section class="view" aria-labelledby={`${view}-title`}>
       <div class="view-head">
@@ -27,6 +37,14 @@ export function ViewSection({ view, store, aside, isEmpty, hint, children }: Vie
         </h2>
         {aside}
       </div>
+      {store.hub.value !== null && unknown !== null && (
+        <p class="panel-notice" role="alert">
+          <Icon name="triangle" />
+          <span>
+            Not found among the {view}: <bdi>{unknown}</bdi>
+          </span>
+        </p>
+      )}
       {store.hub.value === null ? (
         <TableSkeleton />
       ) : isEmpty ? (

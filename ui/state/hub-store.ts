@@ -65,6 +65,11 @@ const BEFORE_FIRST: Reading = {
 
 const collator = lazy(() => new Intl.Collator('en', { numeric: true }));
 
+/** Compares names in the order of lists: numbers in them by their value. */
+export function compareNames(a: string, b: string): number {
+  return collator().compare(a, b);
+}
+
 /** Creates the state of a hub before the first response. */
 export function createHubStore(): HubStore {
   const introspection = signal<Introspection | null>(null);
@@ -138,8 +143,7 @@ function indexRange({ from, to, events }: RangeCounts): SelectedRange {
 }
 
 function byName(rows: readonly EventRow[]): ReadonlyMap<string, EventRow> {
-  const { compare } = collator();
-  const sorted = [...rows].sort((a, b) => compare(a.type, b.type));
+  const sorted = [...rows].sort((a, b) => compareNames(a.type, b.type));
   return new Map(sorted.map((row) => [row.type, row]));
 }
 

@@ -1,4 +1,4 @@
-import { screen, within } from '@testing-library/preact';
+import { fireEvent, screen, within } from '@testing-library/preact';
 import { afterEach, expect, test } from 'vitest';
 import { createFakeApi, type FakeApi } from '../testing/fake-api.js';
 import { openPage, type Page } from '../testing/open-page.js';
@@ -110,4 +110,16 @@ test('a hub without agents shows the next step', async () => {
   page = await openPage(createFakeApi(), '#/agents');
   expect(screen.getByText('No agents yet')).toBeTruthy();
   expect(screen.getByText('agent.asHandler()')).toBeTruthy();
+});
+
+test('the search finds an agent by its name, from any view', async () => {
+  page = await openPage(support(), '#/schedules');
+  await page.press('/');
+  expect(location.hash).toBe('#/');
+  await page.pass(1);
+  expect(document.activeElement).toBe(screen.getByRole('searchbox'));
+  fireEvent.input(screen.getByRole('searchbox'), { target: { value: 'triage' } });
+  await page.pass(0);
+  await page.click(screen.getByRole('button', { name: 'Show it in Agents' }));
+  expect(location.hash).toBe('#/agents/triage');
 });

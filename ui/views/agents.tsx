@@ -35,6 +35,7 @@ export function Agents({ monitor, navigation }: AgentsProps): JSX.Element {
       store={store}
       aside={<span class="panel-period">since start · costs in the currency of your prices</span>}
       isEmpty={agents.length === 0}
+      unknown={agents.some(({ name }) => name === open) ? null : open}
       hint={
         <>
           Register an event type with <code>agent.asHandler()</code> as its handler, and the agent appears here.

@@ -8,6 +8,7 @@ import { Icon } from '../shared/icon.js';
 import { EventLink } from '../shared/links.js';
 import { ViewSection } from '../shared/view-section.js';
 import { Moment, ViewTable, ViewTableCell, ViewTableNote } from '../shared/view-table.js';
+import { compareNames } from '../state/hub-store.js';
 import type { Monitor } from '../state/monitor.js';
 import { type Navigation, viewPath } from '../state/navigation.js';
 import { hasRareTimes, scheduleText } from './schedule-text.js';
@@ -22,13 +23,17 @@ const COLUMNS = ['Schedule', 'Starts', 'Due', 'Last', 'Next', 'Processes'] as co
 /** View of the schedules of all services. */
 export function Schedules({ monitor, navigation }: SchedulesProps): JSX.Element {
   const { store } = monitor;
-  const schedules = store.schedules.value;
+  const schedules = [...store.schedules.value].sort(
+    (a, b) => compareNames(a.service, b.service) || compareNames(a.name, b.name),
+  );
+  const open = navigation.route.value.name;
   return (
     <ViewSection
       view="schedules"
       store={store}
       aside={<span class="panel-period">times in {viewerTimeZone()}</span>}
       isEmpty={schedules.length === 0}
+      unknown={schedules.some(({ name }) => name === open) ? null : open}
       hint={
         <>
           Register one with <code>hub.schedule</code>, and it appears here.
@@ -40,7 +45,7 @@ export function Schedules({ monitor, navigation }: SchedulesProps): JSX.Element 
           <ScheduleRow
             key={JSON.stringify([schedule.service, schedule.name])}
             schedule={schedule}
-            isOpen={schedule.name === navigation.route.value.name}
+            isOpen={schedule.name === open}
             now={monitor.serverNow.value}
             query={navigation.query.value}
           />
