@@ -1,6 +1,6 @@
 import { FatalError, HubError, InvalidOptionError, isFatal, messageOf, quote } from '../../errors.js';
 import type { HandlerCtx } from '../../hub/events/context.js';
-import { type DurablePlace, StepResult } from '../../hub/events/durable-place.js';
+import { type DurablePlace, type Recorded, StepResult } from '../../hub/events/durable-place.js';
 import type { RunCtx } from '../../hub/runs/step.js';
 import { abortable, either } from '../abortable.js';
 import type { Agent, AgentRunOptions } from '../agent/agent.js';
@@ -141,12 +141,12 @@ class DebateRecorder {
   /** Records what `call` returns. */
   async record(part: string, call: () => PromiseLike<boolean>): Promise<boolean> {
     const id = `${this.#path}${part}`;
-    const read = await this.#place.run.contain(
+    const recorded = await this.#place.run.contain(
       id,
       `${id} / `,
       async () => new StepResult(await call(), undefined, true),
     );
-    return read() === true;
+    return recorded.value;
   }
 
   /**
@@ -165,12 +165,12 @@ class DebateRecorder {
     this.#uses.set(agentName, use);
     const id = `${this.#path}${agentName.replaceAll('/', '%2F')} ${use}`;
     const prefix = `${id} / `;
-    const contain = (call: () => Promise<RecordedSpeech>): Promise<() => unknown> =>
+    const contain = (call: () => Promise<RecordedSpeech>): Promise<Recorded<RecordedSpeech>> =>
       run.contain(id, prefix, async () => new StepResult(await call(), undefined, true));
     let fresh: AgentRunResult | undefined;
     let spent: CallSpending = noUsage();
     try {
-      const read = await contain(async () => {
+      const { value } = await contain(async () => {
         const meter = new SpendingMeter(spent);
         fresh = await speak({ run, recordsFailures, pathOf: () => prefix }, meter);
         spent = meter.spent;
@@ -178,10 +178,8 @@ class DebateRecorder {
         return toSpeech(fresh, spent);
       });
       if (fresh !== undefined) return toAnswer(fresh);
-      // Written above.
-      const recorded = read() as RecordedSpeech;
-      count(recorded.spent);
-      return toAnswer(toResult(agentName, recorded));
+      count(value.spent);
+      return toAnswer(toResult(agentName, value));
     } catch (error) {
       const failed = fresh;
       if (error !== unrecorded || failed === undefined) throw error;

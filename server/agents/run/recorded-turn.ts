@@ -1,3 +1,4 @@
+import type { Recorded } from '../../hub/events/durable-place.js';
 import type { ToolCall, ToolDefinition, ToolResult } from '../model/message.js';
 import { type CallSpending, isSameUsage, type TokenUsage } from '../model/token-usage.js';
 import type { ExecutedCall } from '../tools/tool-executor.js';
@@ -140,21 +141,15 @@ export function toRecorded(
   return recorded;
 }
 
-/** Returns the executed call of a record that an earlier delivery wrote. */
-export function toReplayed(recorded: RecordedCall, call: ToolCall): ExecutedCall {
-  const executed = toExecuted(recorded, call);
-  return recorded.spent === undefined ? executed : { ...executed, spentBefore: recorded.spent };
-}
-
-/** Returns the executed call of a record. */
-export function toExecuted(
-  { content, isJson: isValue, error, durationMs }: RecordedCall,
-  { id, name }: ToolCall,
-): ExecutedCall {
+/** Returns the executed call of a record. What an earlier delivery spent is not counted yet. */
+export function toExecuted({ value: recorded, isReplayed }: Recorded<RecordedCall>, call: ToolCall): ExecutedCall {
+  const { content, isJson: isValue, error, durationMs, spent } = recorded;
+  const { id, name } = call;
   const value: unknown = error !== undefined ? null : isValue === true ? JSON.parse(content) : content;
   const result: ToolResult =
     error === undefined
       ? { toolCallId: id, name, result: value, durationMs }
       : { toolCallId: id, name, result: value, error, durationMs };
-  return { result, content, isInterrupted: false };
+  const executed = { result, content, isInterrupted: false };
+  return isReplayed && spent !== undefined ? { ...executed, spentBefore: spent } : executed;
 }

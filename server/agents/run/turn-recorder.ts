@@ -3,6 +3,7 @@ import {
   type ApprovalWait,
   type DurableRun,
   type DurableStep,
+  type Recorded,
   StepResult,
   type TurnScope,
 } from '../../hub/events/durable-place.js';
@@ -26,14 +27,12 @@ import {
   type AskedTurn,
   type CompactAnswer,
   isJsonAnswer,
-  type RecordedAnswer,
   type RecordedCall,
   stepNames,
   toCompactAnswer,
   toExecuted,
   toRecorded,
   toRecordedAnswer,
-  toReplayed,
 } from './recorded-turn.js';
 
 /** Place at which the run of an agent records its turns. */
@@ -101,10 +100,8 @@ export class TurnRecorder {
   async answer(turn: number, tools: ToolDefinition[], source: AnswerSource): Promise<AskedTurn | undefined> {
     const { recordsFailures } = this.#place;
     const id = this.#answerId(turn);
-    /** Present if the answer is new. */
-    let fresh: RecordedAnswer | null | undefined;
     let isAsked = false;
-    const ask = async (): Promise<StepResult | null> => {
+    const ask = async (): Promise<StepResult<CompactAnswer | null>> => {
       isAsked = true;
       const before = { ...source.usage };
       this.#notes.take(id);
@@ -115,30 +112,27 @@ export class TurnRecorder {
         const marked = asked.calls.flatMap(({ name }, index) =>
           asked.asks.includes(index) || !source.isRetryable(name) ? [index] : [],
         );
-        fresh = { ...asked, spent, steps: stepNames(asked.calls, source), marked, startedAt };
+        const answer = toCompactAnswer({ ...asked, spent, steps: stepNames(asked.calls, source), marked, startedAt });
         // The first turn shows what the memory spent to shorten the conversation.
         const shown = shownUsage(turn === 1 ? source.usage : spent);
         const facts = { ...this.#facts, model: source.model, usage: shown };
-        return new StepResult(toCompactAnswer(fresh), facts, isJsonAnswer(asked.answer));
+        return new StepResult(answer, facts, isJsonAnswer(asked.answer));
       }
       // A larger budget lets the next attempt go on.
       if (!recordsFailures) throw outOfBudget;
-      fresh = null;
-      return null;
+      return new StepResult(null, undefined, true);
     };
     try {
-      const read = await this.#record('model', id, ask, recordsFailures, this.#facts);
-      // Written by `ask`.
-      const found = fresh as RecordedAnswer | null | undefined;
-      const recorded = found === undefined ? readAnswer(read) : found;
-      if (recorded === null) {
+      const { value, isReplayed } = await this.#record('model', id, ask, recordsFailures, this.#facts);
+      if (value === null) {
         if (!isAsked) this.#notes.take(id);
         return undefined;
       }
+      const recorded = toRecordedAnswer(value);
       this.#steps = recorded.steps;
       this.#marked = recorded.marked;
-      this.#isReplayed = found === undefined;
-      if (found !== undefined) return recorded;
+      this.#isReplayed = isReplayed;
+      if (!isReplayed) return recorded;
       if (recorded.startedAt !== undefined) this.#timer.resume(recorded.startedAt);
       source.replay(recorded, recorded.spent);
       return { ...recorded, isReplayed: true, isOld: !recordsFailures };
@@ -175,28 +169,24 @@ export class TurnRecorder {
     const id = this.#idOf(turn, index);
     // The tool may have been one whose execution recorded steps.
     run.markUnreached(`${id} / `);
-    let fresh: RecordedCall | undefined;
-    const record = async (scope: TurnScope): Promise<StepResult> => {
+    const record = async (scope: TurnScope): Promise<StepResult<RecordedCall>> => {
       const meter = this.#notes.meter(id);
       const isMarked = this.#marked.includes(index);
       // Other code that saw no need to record the start may have begun the call.
       const mayHaveBegun = run.isStarted(id) || (this.#isReplayed && !isMarked);
       if (!isRetryable && mayHaveBegun) {
-        fresh = toRecorded(refused(call, interrupted), meter.spent);
-        return new StepResult(fresh, undefined, true);
+        return new StepResult(toRecorded(refused(call, interrupted), meter.spent), undefined, true);
       }
       if ((!isRetryable || isMarked) && !run.isStarted(id)) await run.start(id);
       const executed = await execute(scope, meter);
       // The next attempt executes the call again.
       if (executed.isInterrupted) throw this.#waits.signal?.reason;
-      fresh = toRecorded(executed, meter.spent);
-      return fresh.error === undefined
-        ? new StepResult(fresh, undefined, true)
-        : new StepResult(fresh, isToolError, true, false);
+      const recorded = toRecorded(executed, meter.spent);
+      return recorded.error === undefined
+        ? new StepResult(recorded, undefined, true)
+        : new StepResult(recorded, isToolError, true, false);
     };
-    const read = await this.#record('tool', id, record, false);
-    // Written by `record`.
-    return fresh === undefined ? toReplayed(read() as RecordedCall, call) : toExecuted(fresh, call);
+    return toExecuted(await this.#record('tool', id, record, false), call);
   }
 
   /** Records the result of a call whose execution records steps of its own. */
@@ -209,16 +199,14 @@ export class TurnRecorder {
     const { run, recordsFailures } = this.#place;
     const id = this.#idOf(turn, index);
     const path = `${id} / `;
-    let fresh: RecordedCall | undefined;
     const contained = run.contain(id, path, async () => {
       const meter = new SpendingMeter(this.#notes.take(id));
       const executed = await execute({ run, path, recordsFailures }, meter);
       if (executed.isInterrupted) throw this.#waits.signal?.reason;
-      fresh = toRecorded(executed, meter.spent);
-      return new StepResult(fresh, fresh.error === undefined ? undefined : isToolError, true);
+      const recorded = toRecorded(executed, meter.spent);
+      return new StepResult(recorded, recorded.error === undefined ? undefined : isToolError, true);
     });
-    const read = await this.#waits.wait(contained);
-    return fresh === undefined ? toReplayed(read() as RecordedCall, call) : toExecuted(fresh, call);
+    return toExecuted(await this.#waits.wait(contained), call);
   }
 
   /** The run of the agent has ended, perhaps before the turn that an earlier delivery reached with other limits. */
@@ -258,7 +246,11 @@ export class TurnRecorder {
 
   /** Records that the conversation is stored. */
   async storeConversation(store: () => Promise<void>): Promise<void> {
-    await this.#record('memory', this.#conversationId, store, this.recordsFailures);
+    const write = async (): Promise<StepResult<null>> => {
+      await store();
+      return new StepResult(null, undefined, true);
+    };
+    await this.#record('memory', this.#conversationId, write, this.recordsFailures);
   }
 
   /** The conversation is stored. */
@@ -270,15 +262,15 @@ export class TurnRecorder {
     return `${this.#place.path}conversation`;
   }
 
-  #record(
-    kind: DurableStep['kind'],
+  #record<T>(
+    kind: DurableStep<T>['kind'],
     id: string,
-    call: (scope: TurnScope) => unknown,
+    call: (scope: TurnScope) => Promise<StepResult<T>>,
     recordsFailure: boolean,
     turn?: TurnFacts,
-  ): Promise<() => unknown> {
+  ): Promise<Recorded<T>> {
     const resource = this.#resource;
-    const inAgent = (scope: TurnScope): unknown => resource.runInAsyncScope(call, undefined, scope);
+    const inAgent = (scope: TurnScope): Promise<StepResult<T>> => resource.runInAsyncScope(call, undefined, scope);
     // A run that is aborted by its timeout does not leave the process.
     return this.run.record({ kind, id, call: inAgent, recordsFailure, turn, waits: this.#waits });
   }
@@ -293,12 +285,6 @@ export class TurnRecorder {
 }
 
 const interrupted = 'interrupted: the call may or may not have been executed, and must not be repeated';
-
-function readAnswer(read: () => unknown): RecordedAnswer | null {
-  // Written by `answer`.
-  const found = read() as CompactAnswer | null;
-  return found && toRecordedAnswer(found);
-}
 
 const isToolError: TurnFacts = { isToolError: true };
 

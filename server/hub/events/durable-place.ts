@@ -15,8 +15,8 @@ export interface ApprovalWait {
 }
 
 /** Result of a step with what is recorded beside it. */
-export class StepResult {
-  readonly value: unknown;
+export class StepResult<T = unknown> {
+  readonly value: T;
   /** Facts for introspection. */
   readonly turn: TurnFacts | undefined;
   /** The value is what parsing its JSON returns, so that it needs no check. */
@@ -24,7 +24,7 @@ export class StepResult {
   /** The events that the step emitted are accepted. */
   readonly emits: boolean;
 
-  constructor(value: unknown, turn: TurnFacts | undefined, isJson: boolean, emits: boolean = true) {
+  constructor(value: T, turn: TurnFacts | undefined, isJson: boolean, emits: boolean = true) {
     this.value = value;
     this.turn = turn;
     this.isJson = isJson;
@@ -32,12 +32,19 @@ export class StepResult {
   }
 }
 
+/** Recorded result of a step. */
+export interface Recorded<T> {
+  readonly value: T;
+  /** An earlier delivery recorded it: `value` is what parsing the record returns. */
+  readonly isReplayed: boolean;
+}
+
 /** Step of an agent. */
-export interface DurableStep {
+export interface DurableStep<T> {
   readonly kind: 'model' | 'tool' | 'memory';
   readonly id: string;
-  /** Returns a {@link StepResult} or its value. What it emits is accepted together with the record. */
-  readonly call: (scope: TurnScope) => unknown;
+  /** Runs the step. What it emits is accepted together with the record. */
+  readonly call: (scope: TurnScope) => StepResult<T> | Promise<StepResult<T>>;
   /** Records a failure as well: the promise then rejects with a {@link StepFailedError}. */
   readonly recordsFailure: boolean;
   /** Facts that a failure has too. */
@@ -77,13 +84,10 @@ export interface DurableRun {
   readonly isOver: boolean;
   /** Returns `true` if the result of a step is recorded. */
   isRecorded(kind: 'tool' | 'request' | 'memory', id: string): boolean;
-  /**
-   * Records the result of a step, and resolves with a function that parses the recorded value: a step that has just run
-   * knows it.
-   */
-  record(step: DurableStep): Promise<() => unknown>;
+  /** Runs a step and records its result, or returns the recorded one. */
+  record<T>(step: DurableStep<T>): Promise<Recorded<T>>;
   /** Records what `call` returns like {@link record}. `call` may contain steps whose ids start with `prefix`. */
-  contain(id: string, prefix: string, call: () => Promise<unknown>): Promise<() => unknown>;
+  contain<T>(id: string, prefix: string, call: () => Promise<StepResult<T>>): Promise<Recorded<T>>;
   /** Marks the steps whose ids start with `prefix`, and which earlier deliveries recorded, as unreached. */
   markUnreached(prefix: string): void;
   /** Returns `true` if {@link start} was called for the step, in any attempt. */

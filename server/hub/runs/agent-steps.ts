@@ -5,10 +5,18 @@ import type { Envelope } from '../../transports/delivery.js';
 import { HandlerTimeoutError, StepFailedError } from '../errors.js';
 import type { HandlerHost } from '../events/attempt-ctx.js';
 import { AttemptCtx, AttemptEmitter } from '../events/attempt-ctx.js';
-import type { ApprovalWait, DurablePlace, DurableRun, DurableStep, TurnScope } from '../events/durable-place.js';
+import {
+  type ApprovalWait,
+  type DurablePlace,
+  type DurableRun,
+  type DurableStep,
+  type Recorded,
+  StepResult,
+  type TurnScope,
+} from '../events/durable-place.js';
 import { takeSnapshot } from '../events/payload.js';
 import { startStep } from '../observability.js';
-import type { AttemptedStep, SteppedRun, WaitForStep } from './requested-step.js';
+import type { AttemptedStep, SteppedRun, TurnStep, WaitForStep } from './requested-step.js';
 import { entryKey, entryOutput, noteId, pathSeparator, readEntry, slotOf, type TurnKind } from './run-entry.js';
 import { type ResolvedStepOptions, StepAttemptCtx } from './step.js';
 
@@ -58,19 +66,19 @@ export class RunRecorder implements DurableRun {
     this.#host.replay.markUnreached(prefix);
   }
 
-  record(step: DurableStep): Promise<() => unknown> {
+  record<T>(step: DurableStep<T>): Promise<Recorded<T>> {
     this.#count();
     return this.#request(step);
   }
 
-  async contain(id: string, prefix: string, call: () => Promise<unknown>): Promise<() => unknown> {
+  async contain<T>(id: string, prefix: string, call: () => Promise<StepResult<T>>): Promise<Recorded<T>> {
     if (this.isRecorded('tool', id)) {
       this.#host.replay.skip(prefix);
-      return this.record({ kind: 'tool', id, call: unreachable, recordsFailure: false });
+      return this.record<T>({ kind: 'tool', id, call: unreachable, recordsFailure: false });
     }
-    const value = await call();
+    const result = await call();
     this.markUnreached(prefix);
-    return this.record({ kind: 'tool', id, call: () => value, recordsFailure: false });
+    return this.record({ kind: 'tool', id, call: () => result, recordsFailure: false });
   }
 
   isStarted(id: string): boolean {
@@ -127,8 +135,10 @@ export class RunRecorder implements DurableRun {
     // A wait is stored before a later step starts, so that the decision cannot come before it.
     // Its span is a child of the agent's, not of the engine's.
     const resource = new AsyncResource('hubline.turn');
-    const emit = ({ emitter }: TurnScope): unknown =>
-      resource.runInAsyncScope(emitter.emit, undefined, requested as string, payload);
+    const emit = async ({ emitter }: TurnScope): Promise<StepResult> => {
+      const accepted = resource.runInAsyncScope(() => emitter.emit(requested as string, payload));
+      return new StepResult(await accepted, undefined, false);
+    };
     await this.#request({ kind: 'request', id, call: emit, recordsFailure: false });
     const resolution = await decision;
     return resolution.by === 'event' ? resolution.payload : null;
@@ -147,19 +157,20 @@ export class RunRecorder implements DurableRun {
     this.#host.onLeave(leave);
   }
 
-  #request({ kind, id, call, recordsFailure, turn, waits }: RecordedStep): Promise<() => unknown> {
+  #request<T>({ kind, id, call, recordsFailure, turn, waits }: RecordedStep<T>): Promise<Recorded<T>> {
     return new Promise((resolve, reject) => {
       const fail = (error: unknown): void => {
         waits?.delete(reject);
         reject(error);
       };
-      this.#host.request({
+      const step: RequestedTurn<T> = {
         kind,
         id,
         slot: slotOf(kind, id),
         firstDelivery: 1,
         failed: undefined,
         turn,
+        result: undefined,
         call,
         reject: recordsFailure ? undefined : fail,
         release(value, entry = readEntry(value)) {
@@ -168,16 +179,22 @@ export class RunRecorder implements DurableRun {
             return;
           }
           waits?.delete(reject);
-          resolve(() => JSON.parse(entryOutput(value)));
+          const { result } = step;
+          const isReplayed = result === undefined;
+          // Recorded from a `StepResult` of the same step.
+          resolve({ value: isReplayed ? (JSON.parse(entryOutput(value)) as T) : result.value, isReplayed });
         },
-      });
+      };
+      this.#host.request(step);
       waits?.add(reject);
     });
   }
 }
 
 /** Step of an agent, or the event that asks for a decision. */
-type RecordedStep = Omit<DurableStep, 'kind'> & { readonly kind: TurnKind };
+type RecordedStep<T> = Omit<DurableStep<T>, 'kind'> & { readonly kind: TurnKind };
+
+type RequestedTurn<T> = TurnStep & { result: StepResult<T> | undefined };
 
 const never = new Promise<never>(() => {});
 

@@ -1,7 +1,7 @@
 import type { Delivery, RunWait, WaitResolution } from '../../transports/delivery.js';
 import type { StepFailedError } from '../errors.js';
 import type { HandlerHost } from '../events/attempt-ctx.js';
-import type { TurnScope } from '../events/durable-place.js';
+import type { StepResult, TurnScope } from '../events/durable-place.js';
 import type { EventRef, WorkflowRef } from '../events/emit.js';
 import type { TurnFacts } from '../events/reported-agents.js';
 import type { TurnKind } from './run-entry.js';
@@ -25,7 +25,9 @@ export interface TurnStep extends StepRequest {
   readonly turn: TurnFacts | undefined;
   /** Receives a failure, which is then not recorded. `undefined` if failures are recorded. */
   readonly reject: ((error: unknown) => void) | undefined;
-  call(scope: TurnScope): unknown;
+  /** Result of the attempt of this delivery. */
+  result: StepResult | undefined;
+  call(scope: TurnScope): StepResult | Promise<StepResult>;
 }
 
 /** Attempt at a step that contains other steps. */

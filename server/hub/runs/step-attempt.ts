@@ -1,6 +1,6 @@
 import type { Delivery, Envelope } from '../../transports/delivery.js';
 import { AttemptEmitter } from '../events/attempt-ctx.js';
-import { StepResult } from '../events/durable-place.js';
+import type { StepResult } from '../events/durable-place.js';
 import { type CallCallbacks, HandlerCall } from '../events/handler-call.js';
 import { checkSize, encodePayload, encodeResult } from '../events/payload.js';
 import { nextDelayMs } from '../events/retry-policy.js';
@@ -208,20 +208,20 @@ export class TurnAttempt implements RunningAttempt {
     return this.#emitter?.close() ?? none;
   }
 
-  readonly #return = (returned: unknown): void => {
+  readonly #return = (result: StepResult): void => {
     if (this.#isOver) return;
     const emitted = this.#end();
-    const result = returned instanceof StepResult ? returned : undefined;
     const entry = this.#entry(result);
     let json: string;
     try {
-      json = result?.isJson === true ? this.#writePlain(entry, result.value) : this.#write(entry, result ?? returned);
+      json = result.isJson ? this.#writePlain(entry, result.value) : this.#write(entry, result.value);
     } catch (error) {
       // Another attempt would repeat the step's work and return the same value.
       this.#fail(error);
       return;
     }
-    void this.#run.record(this.#key, json, result?.emits === false ? none : emitted, entry);
+    this.#step.result = result;
+    void this.#run.record(this.#key, json, result.emits ? emitted : none, entry);
     this.#run.attemptEnded(this);
   };
 
@@ -249,8 +249,7 @@ export class TurnAttempt implements RunningAttempt {
     this.#run.attemptEnded(this);
   }
 
-  #write(entry: StepEntry, returned: unknown): string {
-    const value = returned instanceof StepResult ? returned.value : returned;
+  #write(entry: StepEntry, value: unknown): string {
     return writeEntry(entry, encodePayload(value ?? null, this.#run.workflow.name, this.#maxBytes, this.#root));
   }
 
