@@ -15,6 +15,9 @@ const hashedRecord = 'hmac:';
 
 const secretBytes = 32;
 const hashBytes = 16;
+const maxRecent = 1_000;
+// Keys of events have up to 512 characters, those of values any number.
+const maxRecentLength = 520;
 // In keys of Redis, other characters would be percent-encoded.
 const hashPrefix = 'hmac.';
 const hashForm = /^hmac\.[\w-]{22}$/;
@@ -53,6 +56,8 @@ export class KeyHashes {
   readonly #kv: KeyValueStore;
   readonly #codec: Codec;
   #secret: Buffer | undefined;
+  /** A hash takes several microseconds, and most keys are used again soon. */
+  readonly #recent = new Map<string, string>();
   #loading: Promise<string> | undefined;
 
   /** @param kv store whose values are not encoded */
@@ -86,6 +91,7 @@ export class KeyHashes {
     const record = await claimRecord(this.#kv, () => this.#toRecord());
     if (!record.startsWith(hashedRecord)) throw new CodecMismatchError(false);
     this.#secret = this.#toSecret(record);
+    this.#recent.clear();
     return record;
   }
 
@@ -98,9 +104,15 @@ export class KeyHashes {
 
   /** Returns the stored form of a key. Call it after {@link ready}. */
   hash(kind: KeyKind, text: string): string {
+    const named = `${kind}\0${text}`;
+    const known = this.#recent.get(named);
+    if (known !== undefined) return known;
     if (this.#secret === undefined) throw new Error('a key was stored before the secret of the store was known');
-    const hmac = nodeCrypto().createHmac('sha256', this.#secret).update(`${kind}\0${text}`);
-    return hashPrefix + hmac.digest().toString('base64url', 0, hashBytes);
+    const hmac = nodeCrypto().createHmac('sha256', this.#secret).update(named);
+    const hash = hashPrefix + hmac.digest().toString('base64url', 0, hashBytes);
+    if (this.#recent.size === maxRecent) this.#recent.clear();
+    if (named.length <= maxRecentLength) this.#recent.set(named, hash);
+    return hash;
   }
 
   #toRecord(): string {
