@@ -4,7 +4,7 @@ import { eventBody } from '../api/decode-event.js';
 import { type Introspection, introspection } from '../api/decode-introspection.js';
 import { type Decoder, decodeBody, nullable, number, object, oneOf } from '../api/decoder.js';
 import type { HubStore } from '../state/hub-store.js';
-import type { Detail } from '../state/loader.js';
+import type { Loaded } from '../state/loader.js';
 
 /** State of the page at one time. The file format is JSON. */
 export interface Snapshot {
@@ -32,7 +32,7 @@ const snapshot: Decoder<Snapshot> = object<Snapshot>({
 /** State from which a snapshot is taken. */
 export interface SnapshotSource {
   readonly store: HubStore;
-  readonly detail: { readonly value: Detail | null };
+  readonly detail: { readonly value: Loaded<EventBody> | null };
 }
 
 /** Returns the text of a snapshot file; `null` before the first response. */

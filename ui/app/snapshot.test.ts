@@ -26,7 +26,7 @@ function polledStore(): HubStore {
 }
 
 function reopened(store: HubStore): HubStore {
-  const detail = { value: { type: '__proto__', body: detailOf('__proto__', countsOf(1)), error: null } };
+  const detail = { value: { key: '__proto__', body: detailOf('__proto__', countsOf(1)), error: null } };
   const text = takeSnapshot({ store, detail });
   return createSnapshotMonitor(readSnapshot(text ?? '')).store;
 }
@@ -65,7 +65,7 @@ test('ages are those at the time of the snapshot', () => {
 
 test('contains the details of the open panel', () => {
   const store = polledStore();
-  const detail = { value: { type: 'idle', body: detailOf('idle', countsOf(0)), error: null } };
+  const detail = { value: { key: 'idle', body: detailOf('idle', countsOf(0)), error: null } };
   const { detail: opened } = createSnapshotMonitor(readSnapshot(takeSnapshot({ store, detail }) ?? ''));
   expect(opened.value?.body?.type).toBe('idle');
 });
@@ -83,7 +83,7 @@ test.each(['', '{}', '[1]', 'null', '{"format":"hubline snapshot 99"}', '\u0000\
 
 /** Returns the text of a snapshot with another value at a path. */
 function changed(path: readonly string[], value: unknown): string {
-  const detail = { value: { type: 'idle', body: detailOf('idle', countsOf(0)), error: null } };
+  const detail = { value: { key: 'idle', body: detailOf('idle', countsOf(0)), error: null } };
   return withPart(takeSnapshot({ store: polledStore(), detail }) ?? '', path, value);
 }
 

@@ -126,7 +126,7 @@ export function createSnapshotMonitor(snapshot: Snapshot): Monitor {
   store.select(range);
   return {
     store,
-    detail: signal(detail && { type: detail.type, body: detail, error: null }),
+    detail: signal(detail && { key: detail.type, body: detail, error: null }),
     request: signal(null),
     waits: signal(null),
     processes: signal(null),

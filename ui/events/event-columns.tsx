@@ -264,14 +264,18 @@ export function watchCells(row: EventRow, readings: ReadonlySignal<Reading>): Re
     const reading = readings.value;
     const last = shown;
     const cells = COLUMNS.map(({ read }) => read(row, reading));
-    if (!last?.every(({ value }, index) => isSame(value, cells[index]?.value))) shown = cells;
+    if (!last?.every(({ value }, index) => isSameValue(value, cells[index]?.value))) shown = cells;
     return shown ?? cells;
   });
 }
 
-function isSame(a: Value, b: Value | undefined): boolean {
-  if (!Array.isArray(a) || !Array.isArray(b)) return a === b;
-  return a.every((item, index) => item === b[index]);
+function isSameValue(a: Value, b: Value | undefined): boolean {
+  return Array.isArray(a) && Array.isArray(b) ? hasSameItems(a, b) : a === b;
+}
+
+/** Returns `true` if two lists have the same items in the same order. */
+export function hasSameItems(a: readonly unknown[], b: readonly unknown[]): boolean {
+  return a.length === b.length && a.every((item, index) => item === b[index]);
 }
 
 /** Ranks are further apart than failure rates. Active and idle types share one, so that a type with few events does not move at each of them. */

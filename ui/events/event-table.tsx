@@ -6,7 +6,16 @@ import { useInteraction, useVisibleRange } from '../shared/use-element.js';
 import { type EventRow, failureLevel, type Reading } from '../state/event-row.js';
 import type { HubStore } from '../state/hub-store.js';
 import { type Direction, firstDirection, type Navigation, type SortKey, viewPath } from '../state/navigation.js';
-import { type Cell, COLUMNS, type Column, periodOf, TRACKS, TypeName, watchCells } from './event-columns.js';
+import {
+  type Cell,
+  COLUMNS,
+  type Column,
+  hasSameItems,
+  periodOf,
+  TRACKS,
+  TypeName,
+  watchCells,
+} from './event-columns.js';
 import { type RowFocus, useRowFocus } from './event-focus.js';
 import { type EventGroup, groupItems, type ListItem } from './event-groups.js';
 import { holdOrder } from './event-list.js';
@@ -111,12 +120,8 @@ function useOrder(
   const shown = useRef({ query, order: fresh });
   const holds = held && shown.current.query === query;
   const order = holds ? holdOrder(shown.current.order, fresh, (row) => rows.get(row.type) === row) : fresh;
-  shown.current = { query, order: isSame(order, fresh) ? fresh : order };
+  shown.current = { query, order: hasSameItems(order, fresh) ? fresh : order };
   return shown.current.order;
-}
-
-function isSame<T>(a: readonly T[], b: readonly T[]): boolean {
-  return a.length === b.length && a.every((item, index) => item === b[index]);
 }
 
 export interface ColumnHeaderProps {

@@ -1,6 +1,4 @@
 import { type ReadonlySignal, signal } from '@preact/signals';
-import type { EventBody } from '../../server/dashboard/protocol.js';
-import type { Api } from '../api/api.js';
 import type { RequestTrace } from '../api/decode-event.js';
 import { RequestError } from '../api/fetch-json.js';
 
@@ -21,13 +19,23 @@ export interface Loader<T> {
   load(key: string, signal: AbortSignal): Promise<void>;
 }
 
-/** Creates a loader. @param request requests the data of an item */
-export function createLoader<T>(request: (key: string, signal: AbortSignal) => Promise<T>): Loader<T> {
+/**
+ * Creates a loader.
+ *
+ * @param request requests the data of an item
+ * @param covers returns `true` if data contains another item too, which is then shown at once
+ */
+export function createLoader<T>(
+  request: (key: string, signal: AbortSignal) => Promise<T>,
+  covers: (body: T, key: string) => boolean = () => false,
+): Loader<T> {
   const state = signal<Loaded<T> | null>(null);
   return {
     state,
     load: async (key, abort) => {
-      const last = state.value?.key === key ? state.value.body : null;
+      const { key: shown, body } = state.value ?? { key, body: null };
+      const last = body !== null && (shown === key || covers(body, key)) ? body : null;
+      if (last !== null && shown !== key) state.value = { key, body: last, error: null };
       try {
         state.value = { key, body: await request(key, abort), error: null };
       } catch (error) {
@@ -39,74 +47,7 @@ export function createLoader<T>(request: (key: string, signal: AbortSignal) => P
   };
 }
 
-/** Details of the event type whose panel is open. */
-export interface Detail {
-  readonly type: string;
-  /** Body of the last successful response; `null` before the first one. */
-  readonly body: EventBody | null;
-  /** Error of the last request, if it failed. */
-  readonly error: RequestError | null;
-}
-
-/** Loader of event details. */
-export interface EventDetail {
-  readonly detail: ReadonlySignal<Detail | null>;
-  /** Loads the details of a type. If the request fails, the last body remains. */
-  load(type: string, signal: AbortSignal): Promise<void>;
-}
-
-/** Creates a loader of event details. */
-export function createEventDetail(api: Api): EventDetail {
-  const detail = signal<Detail | null>(null);
-  return {
-    detail,
-    load: async (type, abort) => {
-      const last = detail.value?.type === type ? detail.value.body : null;
-      try {
-        detail.value = { type, body: await api.event(type, abort), error: null };
-      } catch (error) {
-        if (abort.aborted) return;
-        if (!(error instanceof RequestError)) throw error;
-        detail.value = { type, body: last, error };
-      }
-    },
-  };
-}
-
-/** Events and runs of the open request. */
-export interface OpenRequest {
-  /** Id in the URL: of the request or of an event of it. */
-  readonly id: string;
-  /** Body of the last successful response; `null` before the first one. */
-  readonly trace: RequestTrace | null;
-  /** Error of the last request, if it failed. */
-  readonly error: RequestError | null;
-}
-
-/** Loader of requests. */
-export interface RequestDetail {
-  readonly request: ReadonlySignal<OpenRequest | null>;
-  /** Loads the request of an id. If that fails, the last body of the same request remains. */
-  load(id: string, signal: AbortSignal): Promise<void>;
-}
-
-/** Creates a loader of requests. */
-export function createRequestDetail(api: Api): RequestDetail {
-  const request = signal<OpenRequest | null>(null);
-  return {
-    request,
-    load: async (id, abort) => {
-      const last = request.value?.trace ?? null;
-      const isSame = last !== null && (last.requestId === id || last.events.some((event) => event.id === id));
-      // An event of the shown request is selected: its data is on the page already.
-      if (isSame && request.value?.id !== id) request.value = { id, trace: last, error: null };
-      try {
-        request.value = { id, trace: await api.request(id, abort), error: null };
-      } catch (error) {
-        if (abort.aborted) return;
-        if (!(error instanceof RequestError)) throw error;
-        request.value = { id, trace: isSame ? last : null, error };
-      }
-    },
-  };
+/** Returns `true` if the data of a request contains the event of an id, or the request has the id. */
+export function coversEvent({ requestId, events }: RequestTrace, id: string): boolean {
+  return requestId === id || events.some((event) => event.id === id);
 }

@@ -1,18 +1,13 @@
 import { computed, effect, type ReadonlySignal, signal } from '@preact/signals';
+import type { EventBody } from '../../server/dashboard/protocol.js';
 import type { Api } from '../api/api.js';
+import type { RequestTrace } from '../api/decode-event.js';
 import type { AgentRuns, Processes, Waits } from '../api/decode-views.js';
 import { RequestError } from '../api/fetch-json.js';
 import { type Announcer, createAnnouncer } from './announcer.js';
 import { type ConnectionState, connectionStateOf } from './connection-state.js';
 import { createHubStore, type HubStore } from './hub-store.js';
-import {
-  createEventDetail,
-  createLoader,
-  createRequestDetail,
-  type Detail,
-  type Loader,
-  type OpenRequest,
-} from './loader.js';
+import { coversEvent, createLoader, type Loader } from './loader.js';
 import type { Interval, Navigation, Selection } from './navigation.js';
 import { createPoller } from './poller.js';
 
@@ -20,9 +15,9 @@ import { createPoller } from './poller.js';
 export interface Monitor {
   readonly store: HubStore;
   /** Details of the event type whose panel is open. */
-  readonly detail: ReadonlySignal<Detail | null>;
+  readonly detail: Loader<EventBody>['state'];
   /** Events and runs of the open request. */
-  readonly request: ReadonlySignal<OpenRequest | null>;
+  readonly request: Loader<RequestTrace>['state'];
   /** Waits of runs, while the view is open. */
   readonly waits: Loader<Waits>['state'];
   /** Running hubs, while the view is open. */
@@ -51,8 +46,8 @@ export interface Monitor {
 export function createMonitor(api: Api, navigation: Navigation, document: Document): Monitor {
   const { openType, openRequest, openAgent } = navigation;
   const store = createHubStore();
-  const { detail, load } = createEventDetail(api);
-  const { request, load: loadRequest } = createRequestDetail(api);
+  const detail = createLoader((type, abort) => api.event(type, abort));
+  const request = createLoader((id, abort) => api.request(id, abort), coversEvent);
   const waits = createLoader((_key, abort) => api.waits(abort));
   const processes = createLoader((_key, abort) => api.processes(abort));
   const agentRuns = createLoader((agent, abort) => api.agentRuns(agent, abort));
@@ -116,8 +111,8 @@ export function createMonitor(api: Api, navigation: Navigation, document: Docume
     }
     // One request at a time: first the table, then its range, then the panel.
     const isLoaded = await loadRange(abort);
-    if (openType.value !== null) await load(openType.value, abort);
-    if (openRequest.value !== null) await loadRequest(openRequest.value, abort);
+    if (openType.value !== null) await detail.load(openType.value, abort);
+    if (openRequest.value !== null) await request.load(openRequest.value, abort);
     if (openAgent.value !== null) await agentRuns.load(openAgent.value, abort);
     if (view.value === 'waits') await waits.load('', abort);
     if (view.value === 'processes') await processes.load('', abort);
@@ -184,8 +179,8 @@ export function createMonitor(api: Api, navigation: Navigation, document: Docume
 
   return {
     store,
-    detail,
-    request,
+    detail: detail.state,
+    request: request.state,
     waits: waits.state,
     processes: processes.state,
     agentRuns: agentRuns.state,

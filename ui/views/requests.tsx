@@ -22,8 +22,8 @@ export interface RequestViewProps {
 /** View of one request: everything that it led to, on a time axis. The id of the route is that of the request or of an event. */
 export function RequestView({ monitor, navigation }: RequestViewProps): JSX.Element {
   const id = navigation.openRequest.value ?? '';
-  const open = monitor.request.value?.id === id ? monitor.request.value : null;
-  const trace = open?.trace ?? null;
+  const open = monitor.request.value?.key === id ? monitor.request.value : null;
+  const trace = open?.body ?? null;
   const query = navigation.query.value;
   return (
     <section class="view" aria-labelledby="requests-title">

@@ -29,8 +29,10 @@ export interface TraceRow {
   readonly step: string;
 }
 
-/** Separates the name of a step from the names of the steps inside it. */
-const PATH_SEPARATOR = ' / ';
+/** Returns the names of the steps that contain a step, and its own, outermost first. */
+export function stepPath(name: string): readonly string[] {
+  return name.split(' / ');
+}
 
 /**
  * Returns the tree of a request as rows: each event with its attempts and steps, then the events that it led to. A child
@@ -166,7 +168,7 @@ function partsOf(event: EventDetails, depth: number, now: number): readonly Trac
 }
 
 function stepRow(step: StepIntrospection, key: string, depth: number, now: number): TraceRow {
-  const path = step.name.split(PATH_SEPARATOR);
+  const path = stepPath(step.name);
   const { state, bars, waitedMs, ranMs } = stepBars(step, now);
   const title = step.error?.message ?? stepTitle(step);
   return {

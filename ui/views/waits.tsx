@@ -10,6 +10,8 @@ import { LoadedView } from '../shared/view-section.js';
 import { BoundedRows, Moment, ViewTable, ViewTableCell, ViewTableNote } from '../shared/view-table.js';
 import type { Monitor } from '../state/monitor.js';
 import type { Navigation } from '../state/navigation.js';
+import { waitText } from '../workflows/workflow-summary.js';
+import { stepPath } from './trace-rows.js';
 
 export interface WaitsProps {
   readonly monitor: Monitor;
@@ -154,7 +156,7 @@ function WaitRow({ wait, now, query }: RowProps): JSX.Element {
       <th scope="row">
         <RunId wait={wait} query={query} />
       </th>
-      <ViewTableCell label="Waits for">{waitText(wait)}</ViewTableCell>
+      <ViewTableCell label="Waits for">{waitText(wait.step)}</ViewTableCell>
       <SinceCell wait={wait} now={now} />
       <ViewTableCell label="Until">{dueAt === undefined ? 'no limit' : <Due at={dueAt} now={now} />}</ViewTableCell>
     </tr>
@@ -218,16 +220,7 @@ export function groupWaits(waits: readonly WaitIntrospection[]): readonly WaitGr
 }
 
 /** Separates the name of a step from the names of the steps inside it. */
-const PATH_SEPARATOR = ' / ';
-
 /** Returns the name of the tool whose call waits for an approval. */
 export function toolOf({ step }: WaitIntrospection): string {
-  return (step.name.split(PATH_SEPARATOR).at(-1) ?? step.name).replace(/#\d+$/, '').trim();
-}
-
-/** Returns what a step waits for, in words. */
-export function waitText({ step: { kind, waitsFor } }: WaitIntrospection): string {
-  if (waitsFor?.event !== undefined) return `event ${waitsFor.event.type}`;
-  if (waitsFor?.runId !== undefined) return `run ${waitsFor.runId.slice(0, 8)}`;
-  return kind === 'sleep' ? 'the end of its sleep' : 'the next attempt';
+  return (stepPath(step.name).at(-1) ?? step.name).replace(/#\d+$/, '').trim();
 }

@@ -4,7 +4,7 @@ import { formatDateTime, formatMoment } from '../format/clock-time.js';
 import { formatAge, formatAgo, formatDuration } from '../format/duration.js';
 import { Icon, type IconName } from '../shared/icon.js';
 import { IdLink } from '../shared/links.js';
-import { type State, stepState } from './workflow-summary.js';
+import { type State, stepState, waitText } from './workflow-summary.js';
 
 export interface RunListProps {
   readonly runs: readonly RunIntrospection[];
@@ -31,7 +31,7 @@ interface RunLineProps extends Omit<RunListProps, 'runs'> {
 
 function RunLine({ run, serverNow, query }: RunLineProps): JSX.Element {
   const { id, status, attempt, acceptedAt, endedAt, error } = run;
-  const note = error === undefined ? waitText(run, serverNow) : undefined;
+  const note = error === undefined ? waitNote(run, serverNow) : undefined;
   return (
     <li class="run">
       <div class="run-line">
@@ -75,17 +75,12 @@ function Segments({ run, serverNow }: { run: RunIntrospection; serverNow: number
 }
 
 /** Returns the condition that a run waits for; `undefined` if it does not wait. */
-function waitText({ steps }: RunIntrospection, serverNow: number): string | undefined {
-  const { kind, waitsFor } =
-    steps.findLast((step) => stepState(step) === 'suspended' || step.status === 'retrying') ?? {};
-  if (waitsFor === undefined) return undefined;
-  const { since, dueAt, event, runId } = waitsFor;
-  const targets = [
-    ...(event === undefined ? [] : [event.type]),
-    ...(runId === undefined ? [] : [`run ${runId.slice(0, 8)}`]),
-  ];
+function waitNote({ steps }: RunIntrospection, serverNow: number): string | undefined {
+  const step = steps.findLast((each) => stepState(each) === 'suspended' || each.status === 'retrying');
+  if (step?.waitsFor === undefined) return undefined;
+  const { since, dueAt } = step.waitsFor;
   return [
-    `waits for ${targets.length === 0 ? (kind === 'sleep' ? 'the end of its sleep' : 'the next attempt') : targets.join(' or ')}`,
+    `waits for ${waitText(step)}`,
     `for ${formatAge(serverNow - since)}`,
     ...(dueAt === undefined ? [] : [`until ${formatMoment(dueAt, Date.now())}`]),
   ].join(' · ');

@@ -91,22 +91,6 @@ export async function replay(
   if (failures.length > 0) throw new ExitError(exitCodes.failed, failures.join('\n'));
 }
 
-/** Cancels an event or a run in each service in which it is pending. @throws {ExitError} if it is in none */
-export async function cancel({ connection, terminal, json }: CommandContext, id: string): Promise<void> {
-  const base = await connection.hub();
-  const found = (await base.find(id)).filter(({ endedAt }) => endedAt === undefined);
-  let cancelled = 0;
-  for (const { service } of found) {
-    const hub = await connection.hub(service);
-    if (await hub.cancel(id)) cancelled += 1;
-  }
-  if (json) terminal.json({ cancelled });
-  if (cancelled === 0) {
-    throw new ExitError(exitCodes.notFound, `${id} is unknown, has ended, or is an event that runs at the moment.`);
-  }
-  if (!json) terminal.line(`Cancelled ${id}.`);
-}
-
 async function findOne({ connection }: CommandContext, id: string): Promise<{ id: string; service: string }[]> {
   const hub = await connection.hub();
   const found = await hub.find(id);

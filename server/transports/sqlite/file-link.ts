@@ -280,7 +280,7 @@ class FileSnapshot {
     if (loaded === undefined || loaded.minute !== this.#minute() || !loaded.observed.isPresent()) return undefined;
     const { database } = loaded.observed;
     database.exec('BEGIN');
-    return versionOf(database) === loaded.version ? loaded : undefined;
+    return dataVersion(database) === loaded.version ? loaded : undefined;
   }
 
   /** Loads the state, and begins a transaction. */
@@ -292,7 +292,7 @@ class FileSnapshot {
       const { database } = observed;
       // The values that are read later are those of the same time.
       database.exec('BEGIN');
-      const version = versionOf(database);
+      const version = dataVersion(database);
       const minute = this.#minute();
       const settings = { ...noLimits, clock: this.#clock };
       const { broker, stores } = loadStore(this.#file, database, frozenOf(this.#file), settings);
@@ -316,6 +316,6 @@ class FileSnapshot {
   }
 }
 
-function versionOf(database: Database): unknown {
+function dataVersion(database: Database): unknown {
   return database.prepare('PRAGMA data_version').get()?.['data_version'];
 }

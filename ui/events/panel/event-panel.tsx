@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useRef } from 'preact/hooks';
-import type { EventOverview } from '../../../server/dashboard/protocol.js';
+import type { EventBody, EventOverview } from '../../../server/dashboard/protocol.js';
 import { formatAge, formatAgo } from '../../format/duration.js';
 import { formatCount, formatPercent } from '../../format/number.js';
 import { CopyButton } from '../../shared/copy-button.js';
@@ -8,7 +8,7 @@ import { CountStats } from '../../shared/counts.js';
 import { Icon, IconButton } from '../../shared/icon.js';
 import { PanelSection } from '../../shared/view-section.js';
 import { type EventRow, failingRatio } from '../../state/event-row.js';
-import type { Detail } from '../../state/loader.js';
+import type { Loaded } from '../../state/loader.js';
 import type { Monitor } from '../../state/monitor.js';
 import type { Navigation } from '../../state/navigation.js';
 import { StatusBadge } from '../event-columns.js';
@@ -31,7 +31,7 @@ export function EventPanel({ type, monitor, navigation }: EventPanelProps): JSX.
   usePanelFocus(panel, title, type);
   const { store } = monitor;
   const row = store.rows.value.get(type);
-  const detail = monitor.detail.value?.type === type ? monitor.detail.value : null;
+  const detail = monitor.detail.value?.key === type ? monitor.detail.value : null;
   const close = (): void => navigation.go({ name: null });
   return (
     <aside ref={panel} class="panel" aria-labelledby="panel-title">
@@ -68,7 +68,7 @@ function PanelStatus({ row, serverNow }: { row: EventRow; serverNow: number }): 
 
 interface PanelBodyProps extends Omit<EventPanelProps, 'type'> {
   readonly row: EventRow;
-  readonly detail: Detail | null;
+  readonly detail: Loaded<EventBody> | null;
 }
 
 function PanelBody({ row, detail, monitor, navigation }: PanelBodyProps): JSX.Element {
@@ -109,7 +109,7 @@ function PanelBody({ row, detail, monitor, navigation }: PanelBodyProps): JSX.El
   );
 }
 
-function PanelNotice({ detail: { error, body } }: { detail: Detail }): JSX.Element {
+function PanelNotice({ detail: { error, body } }: { detail: Loaded<EventBody> }): JSX.Element {
   return (
     <p class="panel-notice">
       <Icon name="triangle" />
@@ -121,7 +121,7 @@ function PanelNotice({ detail: { error, body } }: { detail: Detail }): JSX.Eleme
   );
 }
 
-function asJson(row: EventRow, detail: Detail | null): string {
+function asJson(row: EventRow, detail: Loaded<EventBody> | null): string {
   return JSON.stringify({ ...row.event.value, ...detail?.body }, null, 2);
 }
 

@@ -6,14 +6,14 @@ import { TimeChart } from '../../charts/time-chart.js';
 import { formatDuration } from '../../format/duration.js';
 import { TallyTable } from '../../shared/counts.js';
 import { PanelSection } from '../../shared/view-section.js';
-import type { Detail } from '../../state/loader.js';
+import type { Loaded } from '../../state/loader.js';
 import type { Monitor } from '../../state/monitor.js';
 import type { Navigation } from '../../state/navigation.js';
 
 const HEIGHT = 88;
 
 export interface TypeChartProps {
-  readonly detail: Detail | null;
+  readonly detail: Loaded<EventBody> | null;
   readonly monitor: Monitor;
   readonly navigation: Navigation;
 }

@@ -244,7 +244,7 @@ export class LeaseTurn {
     this.#isScheduled = false;
     const count = Math.max(outcomes.length, ...[...fetches.values()].map(({ length }) => length));
     const size = this.#underWay === 0 ? Math.ceil(count / 2) : count;
-    for (const portion of portionsOf(outcomes, fetches, Math.min(size, argumentBatches.maxSize))) {
+    for (const portion of divideTurn(outcomes, fetches, Math.min(size, argumentBatches.maxSize))) {
       void this.#advance(portion);
     }
   }
@@ -271,7 +271,7 @@ export class LeaseTurn {
 }
 
 /** Divides a turn into portions of at most `size` outcomes and as many fetches. */
-function* portionsOf(
+function* divideTurn(
   outcomes: readonly PendingOutcome[],
   fetches: ReadonlyMap<string, readonly PendingFetch[]>,
   size: number,

@@ -91,7 +91,7 @@ export class Membership {
 
   /** Registers the process again if Redis has lost its registration. */
   async rejoin(): Promise<void> {
-    await this.#beat();
+    await this.#sendHeartbeat();
     this.#onHeartbeat();
   }
 
@@ -114,7 +114,7 @@ export class Membership {
 
   async #keepAlive(): Promise<void> {
     try {
-      await this.#beat();
+      await this.#sendHeartbeat();
       this.#onHeartbeat();
     } catch (error) {
       this.#parts.logger.debug({ err: withoutArguments(error) }, 'heartbeat failed; the next one follows');
@@ -123,7 +123,7 @@ export class Membership {
     }
   }
 
-  async #beat(): Promise<void> {
+  async #sendHeartbeat(): Promise<void> {
     const { description, hash, head } = this.#description();
     const reply = await this.#run(scripts.heartbeat, [...head, this.#service]);
     // If the registration has expired, the service may have been retired since: it subscribes again.

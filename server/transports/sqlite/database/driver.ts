@@ -51,7 +51,7 @@ export async function moduleForThreads(): Promise<string | undefined> {
   const sqlite = await loadModule();
   // Other runtimes differ in threads with native code.
   if (process.versions['bun'] !== undefined || process.versions['deno'] !== undefined) return undefined;
-  const [major = 0, minor = 0] = versionOf(sqlite).split('.').map(Number);
+  const [major = 0, minor = 0] = sqliteVersion(sqlite).split('.').map(Number);
   if (major === 3 && minor < 51) return undefined;
   if (sqlite === builtInModule()) return 'node:sqlite';
   try {
@@ -75,7 +75,7 @@ export async function loadCopy(): Promise<CopyDatabase> {
  */
 async function loadModule(): Promise<SqliteModule> {
   const builtIn = builtInModule();
-  const builtInVersion = builtIn && versionOf(builtIn);
+  const builtInVersion = builtIn && sqliteVersion(builtIn);
   if (builtIn !== undefined && builtInVersion !== undefined && isSafeSqlite(builtInVersion)) return builtIn;
   let installed: SqliteModule;
   try {
@@ -84,7 +84,7 @@ async function loadModule(): Promise<SqliteModule> {
     if (builtInVersion !== undefined) throw new UnsupportedSqliteError(builtInVersion);
     throw new MissingPackageError('sqliteTransport', packageFor(process.versions.node), cause);
   }
-  const version = versionOf(installed);
+  const version = sqliteVersion(installed);
   if (!isSafeSqlite(version)) throw new UnsupportedSqliteError(version);
   return installed;
 }
@@ -114,7 +114,7 @@ function builtInModule(): SqliteModule | undefined {
   return found === undefined ? undefined : (found as SqliteModule);
 }
 
-function versionOf({ DatabaseSync }: SqliteModule): string {
+function sqliteVersion({ DatabaseSync }: SqliteModule): string {
   const database = new DatabaseSync(':memory:');
   try {
     return String(database.prepare('SELECT sqlite_version() AS version').get()?.['version']);

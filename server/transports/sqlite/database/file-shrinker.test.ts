@@ -4,7 +4,7 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { silentLogger } from '../../transport.js';
 import { sqliteTransport } from '../sqlite-transport.js';
 import { newFile, openBeside } from '../stage.fixture.js';
-import { numberOf } from './open-database.js';
+import { readNumber } from './open-database.js';
 
 interface Payload {
   readonly n: number;
@@ -31,7 +31,7 @@ it.each([
   const size = (): number => statSync(file).size;
   const beside = await openBeside(file);
   // Some of them are in the log.
-  const sizeWithEvents = numberOf(beside, 'PRAGMA page_count') * numberOf(beside, 'PRAGMA page_size');
+  const sizeWithEvents = readNumber(beside, 'PRAGMA page_count') * readNumber(beside, 'PRAGMA page_size');
   expect(sizeWithEvents).toBeGreaterThan(8_000_000);
   const hub = createHub({ service: 'shop', transport, logger: silentLogger, concurrency: 100 });
   const created = hub.event<Payload>({ type: 'order', handler: () => {} });

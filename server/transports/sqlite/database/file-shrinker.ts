@@ -1,7 +1,7 @@
 import type { Commits } from './committer.js';
 import type { Database, Statement } from './driver.js';
 import type { Checkpoints } from './log-checkpoints.js';
-import { numberOf } from './open-database.js';
+import { readNumber } from './open-database.js';
 
 const lookEveryMs = 500;
 // Changed rows since the last look, up to which the owner has time for other work.
@@ -32,7 +32,7 @@ export class FileShrinker {
     this.#committer = committer;
     this.#checkpoints = checkpoints;
     this.#changes = database.prepare('SELECT total_changes() AS changes');
-    if (numberOf(database, 'PRAGMA auto_vacuum') === incremental) this.#lookLater();
+    if (readNumber(database, 'PRAGMA auto_vacuum') === incremental) this.#lookLater();
   }
 
   close(): void {
@@ -90,7 +90,7 @@ export class FileShrinker {
 
   #unusedPages(): number {
     try {
-      return numberOf(this.#database, 'PRAGMA freelist_count');
+      return readNumber(this.#database, 'PRAGMA freelist_count');
     } catch {
       return 0;
     }

@@ -5,7 +5,7 @@ import { openPatiently } from '../open-patiently.fixture.js';
 import { newFile } from '../stage.fixture.js';
 import { type Database, moduleForThreads } from './driver.js';
 import { LogCheckpoints } from './log-checkpoints.js';
-import { numberOf } from './open-database.js';
+import { readNumber } from './open-database.js';
 
 interface Stage {
   readonly file: string;
@@ -127,7 +127,7 @@ it('another thread copies the log, which begins again, and leaves the file at th
   expect(database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()).toMatchObject({ busy: 0 });
   expect(statSync(`${file}-wal`).size).toBe(0);
   // Each row has a page of its own, and others have the index of the table.
-  expect(numberOf(database, 'SELECT count(*) FROM t')).toBeGreaterThan(500);
+  expect(readNumber(database, 'SELECT count(*) FROM t')).toBeGreaterThan(500);
 });
 
 it('transactions wait for a thread that is slower than they are, and the log begins again', async () => {

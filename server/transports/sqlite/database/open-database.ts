@@ -77,10 +77,10 @@ export async function openOwned(file: string, synchronous: 'full' | 'normal'): P
 function prepareDatabase(file: string, database: Database, synchronous: 'full' | 'normal'): void {
   // Another process may write for a moment, such as a shell; to wait blocks the event loop.
   database.exec('PRAGMA busy_timeout = 100');
-  const isNew = numberOf(database, 'PRAGMA page_count') === 0;
+  const isNew = readNumber(database, 'PRAGMA page_count') === 0;
   // The setting has an effect before the first table only.
   if (isNew) database.exec('PRAGMA auto_vacuum = INCREMENTAL');
-  const version = versionOf(file, database);
+  const version = schemaVersion(file, database);
   database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${synchronous}`);
   migrate(database, version);
   // The first transaction creates the log.
@@ -141,7 +141,7 @@ export async function openObserved(
     try {
       // The owner writes for a moment only.
       database.exec('PRAGMA busy_timeout = 1000');
-      const version = versionOf(file, database);
+      const version = schemaVersion(file, database);
       if (version < migrations.length && !allowsOlder) throw new OlderFileError(file, version, migrations.length);
       // A call need not survive a power loss, but the log that the last connection copies into the file must. The owner
       // copies it otherwise. A caller that has to wait tries again: SQLite would block its event loop.
@@ -182,10 +182,10 @@ function databaseSize(header: Buffer): number | undefined {
 }
 
 /** Returns the schema version of a file, 0 if it is empty. */
-function versionOf(file: string, database: Database): number {
-  const version = numberOf(database, 'PRAGMA user_version');
-  if (numberOf(database, 'PRAGMA application_id') !== applicationId) {
-    const isEmpty = version === 0 && numberOf(database, 'SELECT count(*) FROM sqlite_schema') === 0;
+function schemaVersion(file: string, database: Database): number {
+  const version = readNumber(database, 'PRAGMA user_version');
+  if (readNumber(database, 'PRAGMA application_id') !== applicationId) {
+    const isEmpty = version === 0 && readNumber(database, 'SELECT count(*) FROM sqlite_schema') === 0;
     if (!isEmpty) throw new CorruptFileError(file, 'it is a database of another application');
   }
   if (version > migrations.length) throw new NewerFileError(file, version, migrations.length);
@@ -193,7 +193,7 @@ function versionOf(file: string, database: Database): number {
 }
 
 /** Returns the number that a statement reads. */
-export function numberOf(database: Database, sql: string): number {
+export function readNumber(database: Database, sql: string): number {
   return Number(Object.values(database.prepare(sql).get() ?? {})[0]);
 }
 

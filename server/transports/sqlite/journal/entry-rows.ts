@@ -55,7 +55,7 @@ export class EntryRows {
       this.#insertSpilled.run(...place, envelopeText(envelope), body, ...keys);
       return;
     }
-    const ends = [textOf(record.deadLetter, record), textOf(record.run, record)] as const;
+    const ends = [endText(record.deadLetter, record), endText(record.run, record)] as const;
     if (record.isErased && checkpoints !== undefined) this.#deleteCheckpoints.run(position);
     if (table === target && !record.isErased && (state & eventStates.debounced) === 0) {
       this.#update.run(state, attempt, dueAt, starts, ...ends, position);
@@ -105,7 +105,7 @@ function envelopeText({ requestId, depth, delayMs, replays, dedupe, trace, key, 
   return JSON.stringify(stored);
 }
 
-function textOf(end: object | undefined, { endOrder }: EntryRecord): string | null {
+function endText(end: object | undefined, { endOrder }: EntryRecord): string | null {
   return end === undefined ? null : JSON.stringify({ ...end, endOrder });
 }
 

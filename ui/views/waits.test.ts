@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { WaitIntrospection } from '../../server/dashboard/protocol.js';
-import { groupWaits } from './waits.js';
+import { groupWaits, toolOf } from './waits.js';
 
 function waitOf(id: string, type: string, step: string): WaitIntrospection {
   return {
@@ -21,4 +21,12 @@ test('groups by type and step, in the order of the oldest wait of each', () => {
     ['b', 'y', ['3']],
   ]);
   expect(groupWaits([])).toEqual([]);
+});
+
+test.each([
+  ['turn 1 / refund', 'refund'],
+  ['triage / turn 2 / refund #2', 'refund'],
+  ['turn 1 / delegate / turn 3 / send mail', 'send mail'],
+])('the approval %s is for the tool %s', (name, tool) => {
+  expect(toolOf(waitOf('1', 'a', name))).toBe(tool);
 });
