@@ -8,6 +8,7 @@ import { BrokerStatistics } from './broker-statistics.js';
 import { Connections } from './connections.js';
 import { ConsumerGroup, type GroupHost } from './consumer-group.js';
 import { DedupeWindow, type RememberedId } from './dedupe-window.js';
+import type { LeasedDelivery } from './dispatcher.js';
 import { type Entry, RecentEntries } from './entry.js';
 import { type Journal, noJournal } from './journal.js';
 import { Lookup } from './lookup.js';
@@ -49,6 +50,11 @@ export class Broker implements GroupHost {
     this.deadLetterLimits = maximum;
     this.schedules = new ScheduleTable(clock, this.revision, journal);
     this.lookup = new Lookup(this.#groups, this);
+  }
+
+  /** Returns the deliveries of all groups that are running. */
+  running(): readonly LeasedDelivery[] {
+    return [...this.#groups.values()].flatMap((group) => group.running());
   }
 
   group(service: string): ConsumerGroup {

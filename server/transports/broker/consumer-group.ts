@@ -66,6 +66,11 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
     this.members = new GroupMembers(host, this.queues, this.#dispatcher, (each) => host.routes.setTrigger(this, each));
   }
 
+  /** Returns the deliveries that are running. */
+  running(): readonly LeasedDelivery[] {
+    return this.#dispatcher.running();
+  }
+
   /** Accepts an event, or debounces it. Returns the id of the event that waits in the debounce window. */
   accept(envelope: Envelope, bytes: number, now: number, remembered?: RememberedId): string | undefined {
     const queue = this.queues.of(envelope.type);
@@ -378,7 +383,8 @@ class GroupMembers {
   /** Makes a subscription's settings those of its type, for the backlog too. */
   apply(subscription: Subscription): void {
     const { type } = subscription;
-    const running = (): Entry[] => this.#dispatcher.running().filter(({ envelope }) => envelope.type === type);
+    const running = (): Entry[] =>
+      this.#dispatcher.running().flatMap(({ queue, entry }) => (queue.type === type ? entry : []));
     this.#queues.of(type).subscribe(subscription, running);
     this.#setTrigger(subscription);
   }
@@ -525,7 +531,7 @@ class QueuesByType {
 
   *#pending(): Iterable<Entry> {
     for (const queue of this.#byType.values()) yield* queue.pending();
-    yield* this.#dispatcher.running();
+    for (const { entry } of this.#dispatcher.running()) yield entry;
   }
 }
 

@@ -93,9 +93,9 @@ export class Dispatcher implements EventStarter {
     this.#requestPump();
   }
 
-  /** Returns the entries that are running. */
-  running(): readonly Entry[] {
-    return this.#consumers.flatMap((consumer) => consumer.running().map(({ entry }) => entry));
+  /** Returns the deliveries that are running. */
+  running(): readonly LeasedDelivery[] {
+    return this.#consumers.flatMap((consumer) => consumer.running());
   }
 
   #wakeQueue(queue: TypeQueue, at: number): void {
@@ -203,7 +203,9 @@ export class Dispatcher implements EventStarter {
     this.#started += 1;
     const delivery = new LeasedDelivery(queue, entry, this.#started, consumer, this.#outcomes);
     entry.lease = delivery;
-    const { crashes } = this.#outcomes.journal;
+    const { journal } = this.#outcomes;
+    const { crashes } = journal;
+    journal.started();
     if (crashes?.isSuspect(entry) === true) consumer.runGuarded(delivery, crashes);
     else consumer.run(delivery);
   }

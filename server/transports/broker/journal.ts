@@ -32,6 +32,8 @@ export interface Journal {
   afterStored(fn: () => void): void;
   /** Reports an entry that was accepted, changed or ended. */
   entry(queue: StoredQueue, entry: Entry): void;
+  /** Reports that an attempt starts. Its lease is that of its entry. */
+  started(): void;
   /** Reports a recorded entry of a run. */
   checkpoint(entry: Entry, key: string, value: string): void;
   /** Reports a wait that was opened or closed. */
@@ -65,6 +67,7 @@ export const noJournal: Journal = {
   settleLater: (apply) => apply(),
   afterStored: (fn) => fn(),
   entry: ignore,
+  started: ignore,
   checkpoint: ignore,
   wait: ignore,
   deadLetter: ignore,

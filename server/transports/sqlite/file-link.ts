@@ -295,7 +295,7 @@ class FileSnapshot {
       const version = dataVersion(database);
       const minute = this.#minute();
       const settings = { ...noLimits, clock: this.#clock };
-      const { broker, stores } = loadStore(this.#file, database, frozenOf(this.#file), settings);
+      const { broker, stores } = loadStore(this.#file, database, frozenOf(this.#file), settings, false);
       new HubRows(database, broker).restoreAll(broker.connections);
       const target = { broker, manager: new BrokerManager('sqlite', this.#service, broker, stores) };
       this.#loaded = { observed, target, version, minute };

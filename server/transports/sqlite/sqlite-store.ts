@@ -64,8 +64,9 @@ export async function openStore(settings: SqliteSettings, logger: Logger): Promi
   const { database } = owned;
   try {
     const committer = new Committer(owned, clock, logger);
-    const { broker, journal, stores } = loadStore(file, database, committer, settings);
+    const { broker, journal, stores } = loadStore(file, database, committer, settings, true);
     committer.state = journal;
+    journal.running = () => broker.running();
     const crashes = readable(file, () => new CrashCounts(database, journal, clock, settings.maxCrashes));
     // Without suspects, events cost no calls.
     if (crashes.hasSuspects) journal.crashes = crashes;
@@ -100,6 +101,7 @@ export async function openStore(settings: SqliteSettings, logger: Logger): Promi
  * Loads the state of a file.
  *
  * @param committer stores what changes
+ * @param isOwner no other process has the file
  * @throws {CorruptFileError}
  */
 export function loadStore(
@@ -107,12 +109,13 @@ export function loadStore(
   database: Database,
   committer: Commits,
   settings: StoreLimits & { readonly clock: Clock },
+  isOwner: boolean,
 ): LoadedStore {
   const { clock, maxPendingInMemory } = settings;
   return readable(file, () => {
     const journal = new SqliteJournal(database, committer, clock, lastNumbers(database), maxPendingInMemory);
     const broker = new Broker(clock, settings, journal);
-    loadState(database, broker, journal);
+    loadState(database, broker, journal, isOwner);
     const kv = new CheckedKeyValueStore(new SqliteKeyValueStore(database, committer, clock));
     return { broker, journal, stores: { kv, log: new CheckedLog(new SqliteLog(database, committer, clock)) } };
   });

@@ -86,16 +86,20 @@ class StoredEnvelope implements CompleteEnvelope {
 }
 
 /** Starts of an event. */
-interface StoredStarts extends Pick<Entry, 'startedAt' | 'attempts' | 'neededVersion'> {}
+interface StoredStarts extends Pick<Entry, 'startedAt' | 'attempts' | 'neededVersion'> {
+  /** The last attempt ran when it was stored. */
+  readonly isRunning: boolean;
+}
 
 /** Returns the start of the last attempt, the attempts before it, and the version that the next one needs. */
 export function startsOf(row: Row): StoredStarts {
-  if (isAbsent(row['attempts'])) return { startedAt: 0, attempts: [], neededVersion: undefined };
+  if (isAbsent(row['attempts'])) return { startedAt: 0, attempts: [], neededVersion: undefined, isRunning: false };
   const value = objectOf(row, 'attempts');
   return {
     startedAt: numberOf(value, 'startedAt'),
     attempts: attemptsOf(value, 'attempts'),
     neededVersion: optionalNumber(value, 'neededVersion'),
+    isRunning: value['isRunning'] === true,
   };
 }
 

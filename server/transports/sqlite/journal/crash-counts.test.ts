@@ -359,3 +359,31 @@ it('only poison events fail, each after maxCrashes crashes, whatever their numbe
 it.each([0, 1, 2.5, Number.NaN])('rejects maxCrashes %s', (maxCrashes) => {
   expect(() => resolveSqliteOptions({ file: 'hub.db', maxCrashes })).toThrow('maxCrashes');
 });
+
+it('an attempt that a kill interrupts leaves a trace if it ran for a second', async () => {
+  const { next, crash, clock } = machine({ maxCrashes: 50 }, { type: 'a' });
+  const first = await next();
+  const [long, short] = [envelope('a'), envelope('a')];
+  const startedAt = clock.now();
+  await first.transport.publish([long]);
+  await clock.advance(1_000);
+  await first.transport.publish([short]);
+  await clock.advance(500);
+  const second = await crash();
+  const attemptsOf = async ({ transport }: Process, { id }: { id: string }) =>
+    (await transport.lookup.find(id, { bodies: false }))[0]?.attempts;
+  const trace = { attempt: 1, startedAt, endedAt: startedAt + 1_500, isInterrupted: true };
+  expect(await attemptsOf(second, long)).toEqual([trace, { attempt: 1, startedAt: startedAt + 1_500 }]);
+  expect(await attemptsOf(second, short)).toEqual([{ attempt: 1, startedAt: startedAt + 1_500 }]);
+
+  // Both have run for a second now. The trace is stored once, and a recorded attempt is none.
+  await clock.advance(2_000);
+  await second.deliveries.find((each) => each.envelope.id === short.id)?.commit(retry(60_000));
+  const third = await crash();
+  expect(await attemptsOf(third, long)).toEqual([
+    trace,
+    { ...trace, startedAt: startedAt + 1_500, endedAt: startedAt + 3_500 },
+    { attempt: 1, startedAt: startedAt + 3_500 },
+  ]);
+  expect((await attemptsOf(third, short))?.map(({ isInterrupted }) => isInterrupted)).toEqual([undefined]);
+});

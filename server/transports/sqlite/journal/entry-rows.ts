@@ -1,5 +1,5 @@
 import type { RememberedId } from '../../broker/dedupe-window.js';
-import type { Entry, EntryRecord } from '../../broker/entry.js';
+import { type Entry, type EntryRecord, noteInterruption } from '../../broker/entry.js';
 import type { StoredQueue } from '../../broker/journal.js';
 import type { Clock } from '../../clock.js';
 import type { CompleteEnvelope, Envelope } from '../../delivery.js';
@@ -85,8 +85,8 @@ function stateOf(entry: Entry, queue: StoredQueue): number {
   return state;
 }
 
-function startsText({ startedAt, attempts, neededVersion }: Entry): string {
-  return JSON.stringify({ startedAt, attempts, neededVersion });
+function startsText({ startedAt, attempts, neededVersion, lease }: Entry): string {
+  return JSON.stringify({ startedAt, attempts, neededVersion, ...(lease !== undefined && { isRunning: true }) });
 }
 
 /** Returns the part of an envelope without columns of its own. */
@@ -116,6 +116,8 @@ export interface EntryContext {
   readonly table: NonNullable<EntryRecord['table']>;
   /** Returns the deduplication id in use. */
   readonly remembered: (type: string, dedupeId: string) => RememberedId | undefined;
+  /** Epoch milliseconds at which the process that ran the stored attempts is known to have ended. Absent if it may run. */
+  readonly interruptedAt?: number;
   /** Returns the recorded entries of a run; `undefined` for events that are not runs. */
   readonly checkpoints: (position: number) => Map<string, string> | undefined;
 }
@@ -149,7 +151,7 @@ class StoredEntry implements Entry {
   neededVersion: number | undefined;
   record: EntryRecord | undefined;
 
-  constructor(row: Row, { type, clock, table, remembered, checkpoints }: EntryContext) {
+  constructor(row: Row, { type, clock, table, remembered, interruptedAt, checkpoints }: EntryContext) {
     const state = numberOf(row, 'state');
     const position = numberOf(row, 'position');
     const envelope = envelopeOf(row, type);
@@ -160,7 +162,7 @@ class StoredEntry implements Entry {
     const isSpilled = table === 'spilled_events';
     // A spilled event is delayed until its queue promotes it.
     const isDelayed = dueAt !== undefined && (isSpilled || dueAt > clock.now());
-    const { startedAt, attempts, neededVersion } = startsOf(row);
+    const { startedAt, attempts, neededVersion, isRunning } = startsOf(row);
     this.envelope = envelope;
     this.attempt = numberOf(row, 'attempt');
     this.ended = !isPending;
@@ -168,6 +170,7 @@ class StoredEntry implements Entry {
     this.hasStarted = (state & eventStates.started) !== 0;
     this.startedAt = startedAt;
     this.attempts = attempts;
+    if (isRunning && interruptedAt !== undefined) noteInterruption(this, interruptedAt);
     this.dueAt = isDelayed ? dueAt - clock.now() + clock.monotonic() : undefined;
     this.bytes = Buffer.byteLength(envelope.body);
     this.remembered = isPending && known?.eventId === id ? known : undefined;

@@ -30,8 +30,8 @@ interface End {
   readonly restore: () => void;
 }
 
-/** Restores the state of a broker from its file. */
-export function loadState(database: Database, broker: Broker, journal: SqliteJournal): void {
+/** Restores the state of a broker from its file. @param isOwner no other process has the file: its attempts have ended */
+export function loadState(database: Database, broker: Broker, journal: SqliteJournal, isOwner: boolean): void {
   const queues = loadQueues(database, broker, journal);
   loadHistories(database, broker);
   for (const row of database.prepare('SELECT * FROM dedupe_ids ORDER BY until').iterate()) {
@@ -41,7 +41,7 @@ export function loadState(database: Database, broker: Broker, journal: SqliteJou
   journal.markWritten();
   journal.spill.remembered = (type, dedupeId) => broker.remembered(type, dedupeId);
   loadSpilled(database, broker, queues);
-  loadEvents(database, broker, queues);
+  loadEvents(database, broker, queues, isOwner);
   for (const row of database.prepare('SELECT record FROM schedules').iterate()) {
     broker.schedules.restore(scheduleOf(row));
   }
@@ -112,7 +112,12 @@ function queueOf(row: Row, queues: ReadonlyMap<number, TypeQueue>): TypeQueue {
   return queue;
 }
 
-function loadEvents(database: Database, broker: Broker, queues: ReadonlyMap<number, TypeQueue>): void {
+function loadEvents(
+  database: Database,
+  broker: Broker,
+  queues: ReadonlyMap<number, TypeQueue>,
+  isOwner: boolean,
+): void {
   const checkpoints = loadCheckpoints(database);
   const byPosition = new Map<number, { readonly entry: Entry; readonly queue: TypeQueue }>();
   const ends: End[] = [];
@@ -124,6 +129,7 @@ function loadEvents(database: Database, broker: Broker, queues: ReadonlyMap<numb
       clock: broker.clock,
       table: 'events',
       remembered,
+      ...(isOwner && { interruptedAt: broker.clock.now() }),
       checkpoints: (position) => checkpoints.get(position) ?? (queue.runs === undefined ? undefined : new Map()),
     });
     entry.remembered?.hold();

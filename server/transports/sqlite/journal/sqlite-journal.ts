@@ -23,12 +23,23 @@ const logsMs = 1;
 // A value of this length takes about as long to write as a row without one.
 const lengthPerRow = 8_192;
 
+// To store the start of each attempt would cost each event a write.
+const longAttemptMs = 1_000;
+
+/** Attempt that is running. */
+interface RunningDelivery {
+  readonly queue: StoredQueue;
+  readonly entry: Entry;
+}
+
 /** Collects the parts of a broker's state that changed, and writes them to the file. */
 export class SqliteJournal implements Journal, CommittedState, SpillJournal {
   readonly queues: QueueRows;
   readonly spill: SpilledEvents;
   /** Set by the owner of the file. */
   crashes: CrashGuard | undefined;
+  /** Returns the deliveries that are running. Set by the owner of the file. */
+  running: (() => readonly RunningDelivery[]) | undefined;
   readonly #committer: Commits;
   readonly #entryRows: EntryRows;
   readonly #periodRows: PeriodRows;
@@ -44,6 +55,9 @@ export class SqliteJournal implements Journal, CommittedState, SpillJournal {
   #writtenLogs: StoredQueue[] = [];
   #isClosing = false;
   #logTimer: Timer | undefined;
+  #startTimer: Timer | undefined;
+  /** Starts of the running attempts that are stored. */
+  #storedStarts = new Map<Entry, number>();
   readonly #clock: Clock;
   #periods = new Map<OpenPeriod, PeriodPlace>();
   /** Rows of which the memory has no state to write later. */
@@ -136,6 +150,29 @@ export class SqliteJournal implements Journal, CommittedState, SpillJournal {
     for (const [key, value] of entry.checkpoints ?? []) this.checkpoint(entry, key, value);
   }
 
+  started(): void {
+    if (this.#startTimer !== undefined || this.running === undefined) return;
+    this.#startTimer = this.#clock.after(longAttemptMs, () => this.#storeLongAttempts());
+    this.#startTimer.unref?.();
+  }
+
+  /** Stores that attempts are running, so that one which a kill interrupts leaves a trace. */
+  #storeLongAttempts(): void {
+    this.#startTimer = undefined;
+    const storedStarts = new Map<Entry, number>();
+    for (const { queue, entry } of this.running?.() ?? []) {
+      const { startedAt } = entry;
+      if (this.#clock.now() - startedAt < longAttemptMs) {
+        this.started();
+        continue;
+      }
+      if (this.#storedStarts.get(entry) !== startedAt) this.entry(queue, entry);
+      storedStarts.set(entry, startedAt);
+    }
+    this.#storedStarts = storedStarts;
+    if (this.#entries.size > 0) this.#committer.settleLater(() => {});
+  }
+
   /** Highest position that an entry has, or had. */
   get lastPosition(): number {
     return this.#lastPosition;
@@ -223,6 +260,7 @@ export class SqliteJournal implements Journal, CommittedState, SpillJournal {
   /** Makes the next transaction store all recent events. */
   close(): void {
     this.#logTimer?.cancel();
+    this.#startTimer?.cancel();
     this.#isClosing = true;
     this.#makeLogsDue();
   }
