@@ -8,13 +8,13 @@ import type { Row } from '../measuring/row.js';
 
 const types = Array.from({ length: 1_000 }, (_, n) => `type ${n}`);
 const polls = 15;
-const trendMinutes = 20;
+const historyMinutes = 59;
 const minuteMs = 60_000;
 
 /**
  * Measures the dashboard's query: everything that three processes registered. Before each poll every type receives an
  * event, and all of them end, so that no poll competes with handlers. The last polls read types that have been in use
- * for 20 minutes, which are most of what a poll reads.
+ * for an hour.
  */
 export async function introspected(url: string): Promise<Row[]> {
   const prefix = randomUUID();
@@ -41,26 +41,24 @@ export async function introspected(url: string): Promise<Row[]> {
   const rows = [await row('Redis: introspect 1,000 types of 3 processes, all changed')];
   await addHistory(url, prefix);
   await checkHistory(observer);
-  rows.push(await row('Redis: the same after 20 minutes of activity'));
+  rows.push(await row('Redis: the same after an hour of activity'));
   for (const hub of [observer, ...hubs]) await hub.stop();
   return rows;
 }
 
-/** Writes the minutes before the current ones, as the scripts of the transport would have in that time. */
+/** Writes counts of the minutes before the current one as scripts do, and waits until a process has stored the histories. */
 async function addHistory(url: string, prefix: string): Promise<void> {
   const admin = new Redis(url);
-  const minute = Math.floor(Date.now() / minuteMs);
-  const base36 = (number: number, length: number): string => number.toString(36).toUpperCase().padStart(length, '0');
-  const line = (ago: number, index: number): string => {
-    const counts = `r${base36(1 + ((index * 7 + ago * 3) % 30), 1)}c9f1`;
-    const head = base36((minute - ago) % 36 ** 3, 3);
-    return ago < 7 ? `${head}0000${counts}w31=1==2=3==2d-34=3==1=1==2=1` : `${head}5I5K${counts}`;
-  };
-  const trend = (index: number): string => {
-    const lines = Array.from({ length: trendMinutes - 1 }, (_, n) => line(trendMinutes - n, index));
-    return `${minute - 2}\n${lines.join('\n')}\n`;
-  };
-  await admin.hset(`{${prefix}}:trends`, ...types.flatMap((type, index) => [encodeURIComponent(type), trend(index)]));
+  const [seconds] = await admin.time();
+  const minute = Math.floor((Number(seconds) * 1_000) / minuteMs);
+  const counts = (index: number, ago: number): string =>
+    `r=${1 + ((index * 7 + ago * 3) % 30)} c=9 f=1 w31=1 w32=2 w33=3 w34=2 d-34=3 d-33=1 d-32=1 d-31=2 d-30=1`;
+  for (let ago = historyMinutes; ago > 0; ago -= 1) {
+    const fields = types.flatMap((type, index) => [encodeURIComponent(type), counts(index, ago)]);
+    await admin.hset(`{${prefix}}:counted:${minute - ago}`, ...fields);
+    await admin.zadd(`{${prefix}}:counted-minutes`, minute - ago, `${minute - ago}`);
+  }
+  while ((await admin.zcount(`{${prefix}}:counted-minutes`, '-inf', minute - 1)) > 0) await delay(100);
   admin.disconnect();
 }
 

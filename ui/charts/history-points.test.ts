@@ -11,7 +11,7 @@ test('the shortest range has the current minute and the five before it', () => {
   expect(history.startAt).toBe(SERVER_NOW - 5 * MINUTE);
 });
 
-test('the other ranges have the whole history of their period', () => {
+test('the other ranges have as many periods as they last', () => {
   const histories = historiesOf();
   expect([
     historyOfRange(histories, '1h').received.length,
@@ -45,8 +45,9 @@ test('a rate is that of the covered time', () => {
 test.each<[string, number, number, number | null, number]>([
   ['the minutes of the last hour', 59, 20, MINUTE, 39],
   ['5 minutes of the last day', 120, 60, 5 * MINUTE, 12],
-  ['hours of the last week', 60 * 48, 60 * 24, 60 * MINUTE, 24],
-  ['nothing if the periods are too few', 60 * 48, 60 * 46, null, 0],
+  ['5 minutes of the day before', 60 * 48, 60 * 47, 5 * MINUTE, 12],
+  ['hours of the last week', 60 * 72, 60 * 48, 60 * MINUTE, 24],
+  ['nothing if the periods are too few', 60 * 72, 60 * 70, null, 0],
   ['nothing if it is older', 60 * 24 * 9, 60 * 24 * 8, null, 0],
 ])('a selection is shown with %s', (_, fromMinutes, toMinutes, stepMs, count) => {
   const histories = historiesOf();

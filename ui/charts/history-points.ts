@@ -20,13 +20,16 @@ export interface Point {
 /** Periods in the shortest range: the current minute and the five before it. */
 const MINUTES_IN_SHORTEST = 6;
 
+/** Periods of 5 minutes in a day. The history has an hour more than two days, to compare a day with the one before. */
+const PERIODS_IN_DAY = 288;
+
 /** Label of each range. */
 export const RANGE_LABEL: Record<Range, string> = { '5m': '5 min', '1h': '1 h', '24h': '24 h', '7d': '7 d' };
 
 /** Returns the history that covers a range. */
 export function historyOfRange(histories: Histories, range: Range): History {
   if (range === '7d') return histories.hours;
-  if (range === '24h') return histories.fiveMinutes;
+  if (range === '24h') return lastPeriods(histories.fiveMinutes, PERIODS_IN_DAY);
   return range === '1h' ? histories.minutes : lastPeriods(histories.minutes, MINUTES_IN_SHORTEST);
 }
 

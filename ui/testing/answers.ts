@@ -89,7 +89,7 @@ export function createAnswers(startedAt: number, badSince: number, loads: readon
   };
   const histories = (chosen: readonly Load[], now: number): Histories => ({
     minutes: history(chosen, 60, MINUTE_MS, now),
-    fiveMinutes: history(chosen, 288, 5 * MINUTE_MS, now),
+    fiveMinutes: history(chosen, 588, 5 * MINUTE_MS, now),
     hours: history(chosen, 168, 60 * MINUTE_MS, now),
   });
   const recent = (chosen: readonly Load[], now: number): RecentActivity => {

@@ -80,7 +80,7 @@ export function historyOf(count: number, stepMs: number, end: Partial<History> =
 export function historiesOf(minutes: Partial<History> = {}): Histories {
   return {
     minutes: historyOf(60, 60_000, minutes),
-    fiveMinutes: historyOf(288, 300_000),
+    fiveMinutes: historyOf(588, 300_000),
     hours: historyOf(168, 3_600_000),
   };
 }

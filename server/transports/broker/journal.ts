@@ -1,5 +1,5 @@
 import type { Envelope, Outcome, RunRetention, Subscription } from '../delivery.js';
-import type { OpenPeriod } from '../statistics/period-history.js';
+import type { OpenPeriod } from '../statistics/period-series.js';
 import type { Histories } from '../statistics/stats.js';
 import type { ScheduleRecord } from '../transport.js';
 import type { RememberedId } from './dedupe-window.js';

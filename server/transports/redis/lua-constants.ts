@@ -14,7 +14,7 @@ import {
 } from '../limits.js';
 import { formerConnectionMs } from '../services.js';
 import { durationGrowth, shortestMs } from '../statistics/durations.js';
-import { periodKinds, recentFives, recentMinutes, trendMinutes } from '../statistics/periods.js';
+import { periodKinds, trendMinutes } from '../statistics/periods.js';
 import { dataLayout } from './connection/keys.js';
 import {
   fieldBatch,
@@ -30,9 +30,8 @@ import {
 } from './connection/script-limits.js';
 import { unsubscribedReply } from './jobs/event-codec.js';
 import { encodeName } from './names.js';
-import { bucketOffset, periodCycle, weekMinutes } from './statistics/stored-lines.js';
 
-const { minutes, fiveMinutes, hours } = periodKinds;
+const { minutes, hours } = periodKinds;
 
 // Short names of the fields that each record of a suspended run has.
 const shortNames = { acceptedAt: 'a', attempt: 'n', ats: 's', order: 'o' };
@@ -94,19 +93,14 @@ export const luaConstants: Readonly<Record<string, string | number | Readonly<Re
 
   // Statistics.
   minuteMs,
-  bucketOffset,
-  periodCycle,
-  weekMinutes,
   trendMinutes,
-  recentMinutes,
-  recentFives,
-  minutesLength: minutes.length,
-  fiveMinutesLength: fiveMinutes.length,
-  hoursLength: hours.length,
-  fivePerMinute: fiveMinutes.stepMs / minutes.stepMs,
   hourPerMinute: hours.stepMs / minutes.stepMs,
   historyMs: hours.length * hours.stepMs + hours.stepMs,
+  // One process at a time moves minutes to the histories; if it dies, another one continues after this time.
+  rollingMs: 5_000,
   shortestMs,
+  // Three years: 14 digits.
+  longestUs: 10 ** 14 - 1,
   logDurationGrowth: Math.log(durationGrowth),
   // Runs of workflows are not part of the total.
   workflowPrefix: encodeName(workflowType('')),

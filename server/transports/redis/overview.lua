@@ -2,7 +2,7 @@
 Reads the descriptions of all live processes and of the last ones of services without, the counts and activity of many types, the latest runs of some, and all schedules.
 
 KEYS[1]  prefix of the transport, a hash tag from which every key is derived
-ARGV     arguments of readDescriptions, of readCounts, of readRuns
+ARGV     arguments of readDescriptions, of readCounts, of readRuns, of readActivity
 Reply    the results of the three, of readTotal, of readActivity and of readSchedules
 Access   reads
 ]]

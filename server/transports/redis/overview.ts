@@ -27,7 +27,8 @@ export class OverviewReads {
   /** Returns all that an overview needs, in one round trip. */
   async read({ types, runTypes, runLimit }: OverviewQuery): Promise<Overview> {
     const query = this.#fleet.query();
-    const args = [...query.args, typeList(types), runLimit, typeList(runTypes)];
+    const list = typeList(types);
+    const args = [...query.args, list, runLimit, typeList(runTypes), this.#activities.rolledOf(list)];
     const [registered, typeCounts, latestRuns, totalReply, activityReply, schedules] = readArray(
       await this.#commands.runScript(scripts.overview, args),
     );
@@ -36,7 +37,7 @@ export class OverviewReads {
     return {
       registered: [...live, ...stopped],
       counts: readCounts(typeCounts),
-      activity: readActivity(now, activityReply, this.#activities),
+      activity: readActivity(list, now, activityReply, this.#activities),
       total,
       retainsDeadLetters: this.#retainsDeadLetters,
       runs: readRuns(latestRuns, runLimit),

@@ -3,7 +3,7 @@ import type { EndedEvent } from '../broker/type-stats.js';
 import type { CompleteEnvelope, Envelope, RunWait, Subscription } from '../delivery.js';
 import type { AttemptRecord, OpenWait } from '../event-record.js';
 import { DurationSketch } from '../statistics/durations.js';
-import { OpenPeriod } from '../statistics/period-history.js';
+import { OpenPeriod } from '../statistics/period-series.js';
 import type { FailureRecord } from '../statistics/stats.js';
 import type { ScheduleRecord } from '../transport.js';
 import type { Row } from './database/driver.js';
@@ -221,13 +221,22 @@ export function scheduleOf(row: Row): Omit<ScheduleRecord, 'isOpen' | 'revision'
 }
 
 export function periodOf(row: Row): OpenPeriod {
-  const { counts, wait, duration } = objectOf(row, 'counts');
+  const { counts, wait, duration, longestMs } = objectOf(row, 'counts');
+  // Earlier versions did not store the longest durations.
+  const [longestWait = -1, longestDuration = -1]: readonly unknown[] = Array.isArray(longestMs) ? longestMs : [];
   return new OpenPeriod(
     numberOf(row, 'period'),
     [...numbersOf(counts)],
-    DurationSketch.from(numbersOf(wait)),
-    DurationSketch.from(numbersOf(duration)),
+    sketchOf(wait, longestWait),
+    sketchOf(duration, longestDuration),
   );
+}
+
+function sketchOf(counts: unknown, longestMs: unknown): DurationSketch {
+  if (typeof longestMs !== 'number') throw new StoredValueError('counts');
+  const sketch = DurationSketch.from(numbersOf(counts));
+  sketch.noteLongest(longestMs);
+  return sketch;
 }
 
 function errorOf(value: Row): LostEvent['error'] {

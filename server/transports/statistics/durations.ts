@@ -1,4 +1,5 @@
 import { minuteMs } from '../limits.js';
+import type { NumberReader, NumberWriter } from './packed-numbers.js';
 import type { DurationCounts, Durations } from './stats.js';
 
 const relativeError = 0.1;
@@ -32,7 +33,7 @@ const usualDurations = Array.from({ length: 172 }, (_, index) => computeDuration
 
 /**
  * Percentiles of any number of durations in at most 40 counts: one count per bucket, with bounds that grow by
- * 22 %. Sketches of several periods merge without loss.
+ * 22 %, and the longest duration. Sketches of several periods merge without loss.
  *
  * @see Masson, Rim and Lee, "DDSketch: a fast and fully-mergeable quantile sketch with
  * relative-error guarantees", VLDB 2019
@@ -43,6 +44,7 @@ export class DurationSketch {
   #counts: number[] = [];
   #size = 0;
   #count = 0;
+  #longestMs = -1;
 
   /** Returns the sketch that {@link DurationSketch.toJSON} wrote. */
   static from([first = 0, ...counts]: readonly number[]): DurationSketch {
@@ -60,6 +62,16 @@ export class DurationSketch {
     return this.#count === 0;
   }
 
+  /** Longest duration in milliseconds; -1 if it was not noted. */
+  get longestMs(): number {
+    return this.#longestMs;
+  }
+
+  /** Notes a duration of a bucket that is added: buckets know their durations to 10 %. */
+  noteLongest(durationMs: number): void {
+    if (durationMs > this.#longestMs) this.#longestMs = durationMs;
+  }
+
   /** Adds `count` durations of one bucket. */
   addBucket(bucket: number, count: number): void {
     this.#count += count;
@@ -73,6 +85,7 @@ export class DurationSketch {
   merge(other: DurationSketch): void {
     if (other.#count === 0) return;
     this.#count += other.#count;
+    this.noteLongest(other.#longestMs);
     this.#cover(other.#first, other.#end);
     const offset = other.#first - this.#first;
     for (let index = 0; index < other.#size; index += 1) {
@@ -87,6 +100,7 @@ export class DurationSketch {
     copy.#counts = this.#counts.slice(0, this.#size);
     copy.#size = this.#size;
     copy.#count = this.#count;
+    copy.#longestMs = this.#longestMs;
     return copy;
   }
 
@@ -100,6 +114,7 @@ export class DurationSketch {
     this.#first = 0;
     this.#size = 0;
     this.#count = 0;
+    this.#longestMs = -1;
   }
 
   /** Returns the bucket of a percentile; `undefined` without durations. */
@@ -141,10 +156,12 @@ export class DurationSketch {
     return durationOfBucket(Math.max(last, end - maxBuckets));
   }
 
-  /** Returns the percentiles of the durations. */
+  /** Returns the percentiles of the durations, none above the longest one. */
   durations(): Durations {
-    const [p50, p95, p99, max] = [0.5, 0.95, 0.99, 1].map((share) => this.percentile(share));
-    return { p50: p50 ?? null, p95: p95 ?? null, p99: p99 ?? null, max: max ?? null };
+    if (this.#count === 0) return { p50: null, p95: null, p99: null, max: null };
+    const upTo = this.#longestMs === -1 ? Number.POSITIVE_INFINITY : this.#longestMs;
+    const at = (share: number): number => Math.min(this.percentile(share) ?? 0, upTo);
+    return { p50: at(0.5), p95: at(0.95), p99: at(0.99), max: upTo === Number.POSITIVE_INFINITY ? at(1) : upTo };
   }
 
   get #end(): number {
@@ -240,6 +257,8 @@ function findPlace(bucket: number): Place {
   return { index: index === -1 ? durationBoundsMs.length : index, ms };
 }
 
+const unitsPerMs = 1_000;
+
 /** Counts of durations that never decrease, from the buckets of `durationBucket`. */
 export class DurationTotals {
   readonly #counts = new Float64Array(durationBoundsMs.length + 1);
@@ -253,7 +272,20 @@ export class DurationTotals {
   }
 
   /** Returns the counts so far. */
-  read(): DurationCounts {
+  counts(): DurationCounts {
     return { counts: [...this.#counts], sumMs: this.#sumMs };
+  }
+
+  write(writer: NumberWriter): void {
+    const wholeMs = Math.floor(this.#sumMs);
+    writer.write(Math.min(wholeMs, Number.MAX_SAFE_INTEGER));
+    writer.write(Math.round((this.#sumMs - wholeMs) * unitsPerMs));
+    for (const count of this.#counts) writer.write(count);
+  }
+
+  /** Reads what `write` has written. */
+  read(reader: NumberReader): void {
+    this.#sumMs = reader.next() + reader.next() / unitsPerMs;
+    for (let index = 0; index < this.#counts.length; index += 1) this.#counts[index] = reader.next();
   }
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { DurationSketch } from './durations.js';
-import { PackedDurations } from './period-history.js';
+import { DurationSketch, durationOfBucket } from './durations.js';
+import { PackedDurations } from './packed-periods.js';
 
 const counts = fc.array(
   fc.record({
@@ -13,14 +13,18 @@ const counts = fc.array(
 
 function sketchOf(all: readonly { readonly bucket: number; readonly count: number }[]): DurationSketch {
   const sketch = new DurationSketch();
-  for (const { bucket, count } of all) sketch.addBucket(bucket, count);
+  for (const { bucket, count } of all) {
+    sketch.addBucket(bucket, count);
+    // Exact to a microsecond, up to a century.
+    if (bucket < 150) sketch.noteLongest(Math.round(durationOfBucket(bucket) * 1_000) / 1_000);
+  }
   return sketch;
 }
 
 it('adds the waiting times and durations of its period', () => {
   fc.assert(
     fc.property(counts, counts, counts, (waits, durations, earlier) => {
-      const packed = new PackedDurations(1, sketchOf(waits), sketchOf(durations));
+      const packed = PackedDurations.of(sketchOf(waits), sketchOf(durations));
       const [waitSum, durationSum] = [sketchOf(earlier), sketchOf(earlier)];
       packed.addTo(waitSum, durationSum);
       for (const [sum, all] of [

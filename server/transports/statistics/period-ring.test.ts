@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { DurationSketch } from './durations.js';
-import { PeriodRing, readCounts } from './period-history.js';
+import { PeriodRing, readCounts } from './period-series.js';
 import { noCounts, type PeriodRecord, RecentMinutes } from './periods.js';
 
 const length = 7;
@@ -23,9 +22,7 @@ it('returns its last periods and nothing else', () => {
       let period = 20;
       for (const { gap, counts, bucket } of all) {
         period += gap;
-        const sketch = new DurationSketch();
-        if (bucket !== undefined) sketch.addBucket(bucket, 1);
-        ring.add(period, counts, new DurationSketch(), sketch);
+        ring.add({ period, counts, waitBucket: undefined, durationBucket: bucket });
         expected.set(period, { counts: readCounts(counts), waitBucket: undefined, durationBucket: bucket });
       }
       for (let each = 0; each <= period + 2 * length; each += 1) {
@@ -34,10 +31,10 @@ it('returns its last periods and nothing else', () => {
         expect(ring.get(each) ?? none).toEqual(record ?? none);
       }
       const sums = new RecentMinutes(period);
-      ring.addCountsTo(sums, period);
+      ring.addCountsTo(sums);
       const received = Array.from({ length: 20 }, (_, index) => {
         const each = period - 19 + index;
-        return each > period - length && each < period ? (expected.get(each)?.counts.received ?? 0) : 0;
+        return each > period - length ? (expected.get(each)?.counts.received ?? 0) : 0;
       });
       expect(sums.take().minutes.received).toEqual(received);
     }),

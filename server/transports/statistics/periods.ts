@@ -18,7 +18,7 @@ export interface PeriodKind {
 /** Periods of the three histories, the finest first. */
 export const periodKinds: Readonly<Record<keyof Histories, PeriodKind>> = {
   minutes: { stepMs: minuteMs, length: 60 },
-  fiveMinutes: { stepMs: 5 * minuteMs, length: 288 },
+  fiveMinutes: { stepMs: 5 * minuteMs, length: 588 },
   hours: { stepMs: 60 * minuteMs, length: 168 },
 };
 
@@ -163,7 +163,7 @@ export class RecentMinutes {
     this.firstWithDurations = this.first + firstOfLast5Min;
   }
 
-  /** Adds the counts of a minute, each minute once. One after the current minute is part of the last 5 minutes. */
+  /** Adds counts of a minute. One after the current minute is part of the last 5 minutes. */
   addCounts(
     minute: number,
     received: number,
@@ -176,11 +176,11 @@ export class RecentMinutes {
     if (index < 0) return;
     if (index < trendMinutes && received > 0) {
       this.#received ??= copyOf(this.#closed.received);
-      this.#received[index] = received;
+      this.#received[index] = (this.#received[index] ?? 0) + received;
     }
     if (index < trendMinutes && failed > 0) {
       this.#failed ??= copyOf(this.#closed.failed);
-      this.#failed[index] = failed - cancelled;
+      this.#failed[index] = (this.#failed[index] ?? 0) + failed - cancelled;
     }
     if (index < firstOfLast5Min) return;
     const sum = this.#last5Min;

@@ -73,7 +73,7 @@ export function countersOf<K extends CounterKind>(...kinds: readonly K[]): reado
   );
 }
 
-/** Percentiles of durations in milliseconds, accurate to 10 %; `null` without durations. */
+/** Percentiles of durations in milliseconds, accurate to 10 %, and the exact maximum; `null` without durations. */
 export interface Durations {
   readonly p50: number | null;
   readonly p95: number | null;
@@ -122,7 +122,7 @@ export interface History {
 export interface Histories {
   /** 60 periods of a minute. */
   readonly minutes: History;
-  /** 288 periods of 5 minutes. */
+  /** 588 periods of 5 minutes: the last 49 hours. */
   readonly fiveMinutes: History;
   /** 168 periods of an hour. */
   readonly hours: History;

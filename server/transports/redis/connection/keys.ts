@@ -40,9 +40,12 @@ export const dataLayout = 3;
  * - `last-descriptions:<service>` sorted set of the hashes of the descriptions of a service's consuming processes, by the
  *   time of their last heartbeat; those of ended processes remain as retained-descriptions.lua says
  * - `service-types` hash of the service types for which something of a type was counted, by type
- * - `changes`, `counts`, `minutes` list of counted changes, and hashes of the counters of all service types and of the
- *   last minutes of all types over all services, as count-records.lua describes them; `/` is the type of all event types
- * - `trends`, `history:<type>` hash of the minutes before those, and hash of the history of a type
+ * - `changes`, `counts`, `counted:<minute>`, `counted-minutes` list of counted changes, hashes of the counters of all service types
+ *   and of a minute of all types over all services, and sorted set of these minutes, as count-records.lua describes them;
+ *   `/` is the type of all event types. What was counted in a minute expires with the histories, if no process is left
+ * - `last-hours`, `history:<type>` hash of the last hours of all types, and hash with the rest of the history of a type,
+ *   which expires a week after the last event, as read-activity.lua describes them
+ * - `rolling`, `rolled` id of the process that moves minutes to the histories; changes whenever one has been moved
  * - `failures:<serviceType>` list of the last failures
  * - `recent:<serviceType>:<status>`, `records:<serviceType>` lists of the ids of the newest ended events without a run,
  *   and hash of their records
@@ -112,9 +115,12 @@ export const keyKinds = [
   'service-types',
   'changes',
   'counts',
-  'minutes',
-  'trends',
+  'counted',
+  'counted-minutes',
+  'last-hours',
   'history',
+  'rolling',
+  'rolled',
   'failures',
   'recent',
   'records',

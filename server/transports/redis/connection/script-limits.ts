@@ -22,6 +22,8 @@ export const maxDiscarded = 500;
 export const maxEvictedDeadLetters = 100;
 /** Maximum number of delayed events that one fetch of a job moves into their gates. */
 export const maxDuePerFetch = 100;
+/** Maximum number of types per script whose minutes move to their histories. At the end of an hour each takes 8 kB. */
+export const maxHistoriesPerScript = 25;
 /** Maximum number of service types that one script registers or rebalances. */
 export const maxTypesPerScript = 250;
 /** Span of the order of acceptance within a priority: the sum of both is exact up to 2^53. */

@@ -11,6 +11,7 @@ import { RebalanceListener } from '../membership/rebalance.js';
 import { withoutArguments } from '../redis-errors.js';
 import type { RedisSettings } from '../redis-options.js';
 import { RunEnds } from '../runs/run-ends.js';
+import { HistoryRoll } from '../statistics/history-roll.js';
 import { JobConsumer } from './job-consumer.js';
 import type { LeaseRecorder } from './lease-recorder.js';
 
@@ -35,6 +36,7 @@ export class Consumption {
   #membership: Membership | undefined;
   #consumer: JobConsumer | undefined;
   #rebalances: RebalanceListener | undefined;
+  #roll: HistoryRoll | undefined;
   #runEnds: Promise<RunEnds> | undefined;
   #closing: AbortController = new AbortController();
   #isClosed = false;
@@ -59,6 +61,9 @@ export class Consumption {
     const membership = new Membership({ ...parts, active: () => this.#consumer?.active ?? 0 }, options);
     this.#membership = membership;
     membership.onRegisteredAgain(() => void this.#runEnds?.then((runEnds) => runEnds.readAgain()).catch(() => {}));
+    const roll = new HistoryRoll(commands, this.#processId, logger);
+    this.#roll = roll;
+    membership.onHeartbeat(() => void roll.run());
     if (subscriptions.length === 0) return this.#join(membership);
     await commands.run((client) => checkBullmq(client, settings.prefix), { isRepeatable: true });
     const connection = await connectConsumer(settings, logger);
@@ -79,7 +84,10 @@ export class Consumption {
     await this.#rebalances.start(settings.prefix, service, serveLater);
     // And before it takes a run, so that it misses no message about it.
     if (subscriptions.some(({ retainsRuns }) => retainsRuns === true)) await this.listening();
-    membership.onHeartbeat(serveLater);
+    membership.onHeartbeat(() => {
+      serveLater();
+      void roll.run();
+    });
     await this.#join(membership);
     await serve.run();
   }
@@ -113,8 +121,11 @@ export class Consumption {
     this.#consumer = undefined;
     recorder.use(undefined);
     await epoch.close();
+    const rollClosed = this.#roll?.close();
     await this.#membership?.leave();
     this.#membership = undefined;
+    await rollClosed;
+    this.#roll = undefined;
     this.#isClosed = true;
     // A subscription that is under way waits for Redis, however long that is gone.
     this.#closing.abort(new Error('the connection was closed'));

@@ -111,6 +111,7 @@ local function endAttempt(queue, id, serviceType, retainsRuns, outcome)
   end
   if not outcome.isCancelled then
     if outcome.status == 'completed' then outcome.isTimed = true else countOne(serviceType, 'd' .. outcome.bucket) end
+    noteDuration(serviceType, outcome.durationMs)
     -- A run may have been suspended since its first start.
     if outcome.attempt == 1 and not retainsRuns then
       if not outcome.acceptedAt then completeOutcome(queue, id, serviceType, outcome) end

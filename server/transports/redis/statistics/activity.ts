@@ -1,5 +1,5 @@
 import { retainedFailures } from '../../limits.js';
-import { DurationTotals } from '../../statistics/durations.js';
+import { PeriodHistory } from '../../statistics/period-history.js';
 import { periodKinds, periodOf, type RangePeriods, rangePeriods, rangeTimes } from '../../statistics/periods.js';
 import type {
   EventMetrics,
@@ -11,37 +11,61 @@ import type {
 } from '../../statistics/stats.js';
 import type { CountReader } from '../../transport.js';
 import type { CommandClient } from '../connection/command-client.js';
-import { readArray, readHash, readNumber, readString, unexpected } from '../connection/reply.js';
+import { readArray, readNumber, readString, unexpected } from '../connection/reply.js';
 import { scripts } from '../connection/script.js';
 import { decodeError } from '../jobs/event-codec.js';
 import { encodeName, eventIdOf, typeList } from '../names.js';
+import { readCountedMinute } from './counted-minute.js';
 import { readCounts } from './counts.js';
-import type { RecentActivities } from './recent-activities.js';
-import { StoredPeriods } from './stored-periods.js';
+import type { OpenMinute, RecentActivities } from './recent-activities.js';
 
 /** Returns the reply of `readTotal`. */
 export function readTotal(reply: unknown): TotalActivity & { readonly now: number } {
   const [nowValue, periods] = readArray(reply);
   const now = readNumber(nowValue);
-  const stored = readPeriods(now, periods);
-  return { now, recent: stored.recent(), histories: stored.histories() };
+  const history = readHistory(periods);
+  return { now, recent: history.recent(now), histories: history.histories(now) };
 }
 
-/** Returns the last minutes and the history of a type. */
-function readPeriods(now: number, reply: unknown): StoredPeriods {
-  const [open, trend, history] = readArray(reply);
-  return new StoredPeriods(now, { open: readText(open), trend: readText(trend) }, readHash(history));
+/** Returns the history of a type from the reply of `readPeriods`. */
+function readHistory(reply: unknown): PeriodHistory {
+  const [open, minutes, latest, past] = readArray(reply);
+  const texts = { minutes: readText(minutes), latest: readText(latest), past: readText(past) };
+  return withOpen(PeriodHistory.unpack(texts), readOpenMinutes(open), 0);
+}
+
+/** Adds the minutes that are not in a history yet. @param index place of its type */
+function withOpen(history: PeriodHistory, open: readonly OpenMinute[], index: number): PeriodHistory {
+  for (const { minute, counts } of open) history.add(minute, readCountedMinute(counts[index] ?? ''));
+  return history;
+}
+
+/** Returns the reply of `readMinutes`. */
+function readOpenMinutes(reply: unknown): readonly OpenMinute[] {
+  return readArray(reply).map((each) => {
+    const [minute, counts] = readArray(each);
+    return { minute: readNumber(minute), counts: readArray(counts).map(readText) };
+  });
 }
 
 /**
  * Returns the reply of `readActivity`.
  *
- * @param activities those of earlier replies for the same types
+ * @param types argument of `readCounts`
+ * @param activities those of earlier replies
  */
-export function readActivity(now: number, reply: unknown, activities: RecentActivities): TypeActivity[] {
-  const [opens, trends, failures] = readArray(reply);
-  const minute = periodOf(now, periodKinds.minutes);
-  const recent = activities.read(minute, readArray(opens).map(readText), readArray(trends).map(readText));
+export function readActivity(
+  types: string,
+  now: number,
+  reply: unknown,
+  activities: RecentActivities,
+): readonly TypeActivity[] {
+  const [open, rolled, lastHours, failures] = readArray(reply);
+  const recent = activities.read(types, periodOf(now, periodKinds.minutes), {
+    open: readOpenMinutes(open),
+    rolled: readString(rolled),
+    lastHours: lastHours === null ? undefined : readArray(lastHours).map(readText),
+  });
   const found: Writable<TypeActivity>[] = recent.map((each) => ({ recent: each }));
   for (const ofType of readArray(failures)) {
     const [number, ...entries] = readArray(ofType);
@@ -64,7 +88,7 @@ function readRange(from: number, to: number, reply: unknown): RangeCounts {
   const [nowValue, ...types] = readArray(reply);
   const now = readNumber(nowValue);
   const periods: RangePeriods = rangePeriods(from, to, now);
-  return { ...rangeTimes(periods), counts: types.map((type) => readPeriods(now, type).range(periods)) };
+  return { ...rangeTimes(periods), counts: types.map((type) => readHistory(type).range(periods)) };
 }
 
 /** Returns the reply of {@link scripts.metrics}. */
@@ -72,32 +96,24 @@ function readMetrics(type: string, reply: unknown): EventMetrics {
   const [nowValue, typeCounts, periods] = readArray(reply);
   const [found] = readCounts(typeCounts);
   if (found === undefined) throw unexpected('the counts of the type', typeCounts);
-  const stored = readPeriods(readNumber(nowValue), periods);
+  const now = readNumber(nowValue);
+  const history = readHistory(periods);
   return {
     type,
     ...found.total,
-    recent: stored.recent(),
-    waitMs: stored.waits(),
-    durationMs: stored.durations(),
-    histories: stored.histories(),
+    recent: history.recent(now),
+    ...history.durations(now),
+    histories: history.histories(now),
   };
 }
 
 /** Returns the reply of {@link scripts.durations}. */
 function readDurations(reply: unknown): TypeDurations[] {
-  return readArray(reply).map((entry) => {
-    const [open, over] = readArray(entry);
-    const [wait, duration] = [new DurationTotals(), new DurationTotals()];
-    const add = (name: string, count: string): void => {
-      const [, kind, bucket] = /^([wde])(-?\d+)$/.exec(name) ?? [];
-      if (kind !== undefined) (kind === 'w' ? wait : duration).add(Number(bucket), Number(count));
-    };
-    for (const part of `${readString(open)} ${readString(over)}`.split(/\s/)) {
-      const [name = '', count = '0'] = part.split('=');
-      add(name, count);
-    }
-    return { waitMs: wait.read(), durationMs: duration.read() };
-  });
+  const [openReply, latest] = readArray(reply);
+  const open = readOpenMinutes(openReply);
+  return readArray(latest).map((text, index) =>
+    withOpen(PeriodHistory.unpack({ minutes: '', latest: readText(text) }), open, index).totals(),
+  );
 }
 
 /** Returns the reply of {@link scripts.failures}: the newest failures of all services, newest first. */

@@ -1,28 +1,41 @@
 --- @include "../connection/prelude.lua"
 
--- Counters as Redis stores them. All service types share the hash `counts`, and all types the hash `minutes`, so that
--- introspection reads a thousand types in a few commands:
+-- Counters as Redis stores them. Service types share a hash, and types share one per minute, so that introspection reads a
+-- thousand types in a few commands:
 --
 -- - a field of `counts` is a text of numbers: received, completed, failed, cancelled, retried, deduplicated, time of the
 --   last received and of the last failed event or 0, number of changes, 1 if a run has asked for an approval
--- - a field of `minutes` has a line per minute that is not in the history yet: the minute, and counts after their names:
---   `29922560 r=2 w31=2 e-21=1`. Names are `r` received, `c` completed, `f` failed, `x` cancelled, `t` retried,
---   `w<bucket>` and `d<bucket>` waiting times and durations. `e<bucket>` is both `c` and `d<bucket>`. The field of
---   `totalType` counts the events of all types
+-- - a field of `counted:<minute>` has the counts of a type in a minute that is not in the histories yet, after their names:
+--   `r=2 w31=2 e-21=1 q=14`. Names are `r` received, `c` completed, `f` failed, `x` cancelled, `t` retried, `w<bucket>`
+--   and `d<bucket>` waiting times and durations, `p` and `q` the longest of each in microseconds. `e<bucket>` is both `c`
+--   and `d<bucket>`. The field of `totalType` counts the events of all types. `counted-minutes` has these
+--   minutes
 --
 -- The list `changes` has an element per call of a script that counted something, until a later call adds the elements to
--- the records. An element has a line per service type: service type, time, deduplicated, then counts as in `minutes`,
+-- the records. An element has a line per service type: service type, time, deduplicated, then counts as in `counted`,
 -- and `a` if a run asked for an approval.
 --
--- - `unfoldedSums(lines)` returns the sums of the list, and of other lines if there are some, by service type and by type
--- - `mergeShare(text, share)` returns a record of `counts` with a sum, `decodeMinutes(text)` the counts of a record of
---   `minutes` by minute, as the texts that stand there, `mergeMinutes(minutes, sums)` adds a sum to them,
---   `encodeMinutes(minutes)` returns the record
+-- - `unfoldedSums(lines)` returns the sums of the list, and of other lines if there are some, by service type, and by
+--   minute and type
+-- - `mergeShare(text, share)` returns a record of `counts` with a sum, `mergeCounts(text, sum)` one of `counted`
 -- - `mergeFields(name, fields, sums, merge)` returns the texts of fields of a hash, in the same order, each merged with
---   its sum if there is one; `readShares(serviceTypes, sums)` and `readMinutes(types, sums)` the records with the sums
+--   its sum if there is one; `readShares(serviceTypes, sums)` the records of `counts` with the sums
+-- - `readMinutes(types, sums, first)` returns a list of each minute from `first` on that is not in the histories, with the
+--   records of the types
 
 -- No encoded name contains a slash.
 local totalType = '/'
+
+local addCount
+do
+  local isLongest = { p = true, q = true }
+  function addCount(counts, name, count)
+    local known = counts[name]
+    if not known then counts[name] = count
+    elseif isLongest[name] then counts[name] = math.max(known, count)
+    else counts[name] = known + count end
+  end
+end
 
 local unfoldedSums
 do
@@ -67,11 +80,10 @@ do
       if name == 'a' then
         share.hasApprovals = 1
       else
-        count = count * times
         local counter = counterOf[string.sub(name, 1, 1)]
-        if counter then share[counter] = share[counter] + count end
-        sum = sum or tableIn(tableIn(sums.minutes, typeOf(serviceType)), minute)
-        sum[name] = (sum[name] or 0) + count
+        sum = sum or tableIn(tableIn(sums.minutes, minute), typeOf(serviceType))
+        if counter then share[counter] = share[counter] + count * times end
+        if name == 'p' or name == 'q' then addCount(sum, name, tonumber(count)) else addCount(sum, name, count * times) end
       end
     end
     if share.received > received then share.lastReceivedAt = math.max(share.lastReceivedAt, equal.lastAt) end
@@ -81,17 +93,15 @@ do
   end
 
   local function addTotals(minutes)
-    local totals = {}
-    for type, sums in pairs(minutes) do
-      if string.sub(type, 1, #constants.workflowPrefix) ~= constants.workflowPrefix then
-        for minute, counts in pairs(sums) do
-          local total = totals[minute] or {}
-          totals[minute] = total
-          for name, count in pairs(counts) do total[name] = (total[name] or 0) + count end
+    for _, ofTypes in pairs(minutes) do
+      local total = {}
+      for type, counts in pairs(ofTypes) do
+        if string.sub(type, 1, #constants.workflowPrefix) ~= constants.workflowPrefix then
+          for name, count in pairs(counts) do addCount(total, name, count) end
         end
       end
+      if next(total) then ofTypes[totalType] = total end
     end
-    if next(totals) then minutes[totalType] = totals end
   end
 
   function unfoldedSums(others)
@@ -126,36 +136,12 @@ local function mergeShare(text, share)
     math.max(share.hasApprovals, hasApprovals or 0), others or '')
 end
 
-local function decodeMinutes(text)
-  local minutes = {}
-  for at, line in string.gmatch(text, '(%d+)([^\n]*)') do
-    local counts = {}
-    for name, count in string.gmatch(line, ' (%a%-?%d*)=(%d+)') do counts[name] = count end
-    minutes[tonumber(at)] = counts
-  end
-  return minutes
-end
-
-local function mergeMinutes(minutes, sums)
-  for at, counts in pairs(sums) do
-    local sum = minutes[at]
-    if sum then
-      for name, count in pairs(counts) do sum[name] = (sum[name] or 0) + count end
-    else
-      minutes[at] = counts
-    end
-  end
-  return minutes
-end
-
-local function encodeMinutes(minutes)
-  local lines = {}
-  for at, counts in pairs(minutes) do
-    local parts = { at }
-    for name, count in pairs(counts) do parts[#parts + 1] = name .. '=' .. count end
-    lines[#lines + 1] = table.concat(parts, ' ')
-  end
-  return table.concat(lines, '\n')
+local function mergeCounts(text, sum)
+  local counts, parts = {}, {}
+  for name, count in string.gmatch(text, '(%a%-?%d*)=(%d+)') do counts[name] = count end
+  for name, count in pairs(sum) do addCount(counts, name, count) end
+  for name, count in pairs(counts) do parts[#parts + 1] = name .. '=' .. count end
+  return table.concat(parts, ' ')
 end
 
 local function readFields(name, fields)
@@ -183,10 +169,21 @@ local function readShares(serviceTypes, sums)
   return mergeFields(key('counts'), serviceTypes, sums.shares, mergeShare)
 end
 
-local function readMinutes(types, sums)
-  return mergeFields(key('minutes'), types, sums.minutes, function(text, ofType)
-    return encodeMinutes(mergeMinutes(decodeMinutes(text), ofType))
-  end)
+local function readMinutes(types, sums, first)
+  local isFound, minutes, reply = {}, {}, {}
+  local function add(minute)
+    if minute and not isFound[minute] then
+      isFound[minute] = true
+      minutes[#minutes + 1] = minute
+    end
+  end
+  for _, minute in ipairs(call('ZRANGEBYSCORE', key('counted-minutes'), first, '+inf')) do add(tonumber(minute)) end
+  for minute in pairs(sums.minutes) do add(minute) end
+  table.sort(minutes)
+  for index, minute in ipairs(minutes) do
+    reply[index] = { minute, mergeFields(key('counted', minute), types, sums.minutes[minute] or {}, mergeCounts) }
+  end
+  return reply
 end
 
 -- Service types of each type, in one hash for all types: introspection reads it in one call, however many there are.

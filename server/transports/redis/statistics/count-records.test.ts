@@ -126,9 +126,12 @@ it('counts on if something else has changed the records', async () => {
   await transport?.publish(many);
   const [found = ''] = await admin.keys(`*${prefix}*`);
   const start = found.slice(0, found.indexOf('}') + 1);
-  for (const name of ['counts', 'minutes', 'trends']) {
+  const minutes = await admin.zrange(`${start}:counted-minutes`, '0', '-1');
+  for (const name of ['counts', ...minutes.map((minute) => `counted:${minute}`)]) {
     for (const field of await admin.hkeys(`${start}:${name}`)) await admin.hset(`${start}:${name}`, field, 'x y');
   }
+  await admin.hset(`${start}:last-hours`, new Map(types.map((type) => [encodeURIComponent(type), 'x y'])));
+  await admin.zadd(`${start}:counted-minutes`, 7, 'x y');
   await admin.rpush(`${start}:changes`, 'x y', '', 'x 1 0 r=1', `s/x 1 0 r=${'9'.repeat(400)}`);
   await transport?.publish(many.map(({ type }) => envelope(type)));
   expect(await admin.llen(`${start}:changes`)).toBe(0);

@@ -1,12 +1,12 @@
 --- @include "../connection/prelude.lua"
 --- @include "../jobs/event-log.lua"
 --- @include "./count-records.lua"
---- @include "./period-roll.lua"
 
 -- Counters: `countOne(serviceType, name)` gathers them while a script runs, `writeChanges()` writes them once at its end: to
 -- the list of changes, or with those of the list to the records. Names are those of a line of `changes`, and
--- `deduplicated`. `countWait(serviceType, ms)` counts a waiting time. `changesOf(serviceType)` alone changes the revision
--- of a type whose counters stay as they are.
+-- `deduplicated`. `countWait(serviceType, ms)` counts a waiting time; after a duration was counted by its bucket,
+-- `noteDuration(serviceType, ms)` notes how long it was. `changesOf(serviceType)` alone changes the revision of a type
+-- whose counters stay as they are. `foldChanges()` adds the list of changes to the records.
 --
 -- An outcome that is recorded alone takes one write so, in place of five.
 
@@ -25,13 +25,24 @@ local function countOne(serviceType, name)
   counts[name] = (counts[name] or 0) + 1
 end
 
+local function noteLongest(serviceType, name, ms)
+  local counts = changesOf(serviceType)
+  -- Lua writes a longer number with an exponent.
+  counts[name] = math.max(counts[name] or 0, math.min(math.floor(ms * 1000 + 0.5), constants.longestUs))
+end
+
 local function countWait(serviceType, ms)
   -- Zero may have a sign, which would be a bucket of its own.
   countOne(serviceType, 'w' .. math.ceil(math.log(math.max(ms, constants.shortestMs)) / constants.logDurationGrowth) + 0)
+  noteLongest(serviceType, 'p', math.max(ms, 0))
+end
+
+local function noteDuration(serviceType, ms)
+  noteLongest(serviceType, 'q', ms)
 end
 
 -- In a block of its own: a script has at most 200 local names.
-local writeChanges
+local writeChanges, foldChanges
 do
   local function lineOf(serviceType, counts)
     local line = serviceType .. ' ' .. nowText .. ' ' .. (counts.deduplicated or '0')
@@ -55,19 +66,18 @@ do
     end
   end
 
-  local function mergePeriods(text, sums, type)
-    local minutes = mergeMinutes(decodeMinutes(text), sums)
-    rollMinutes(type, minutes)
-    return encodeMinutes(minutes)
-  end
-
-  -- Always with all changes: a minute that moves to the history is complete.
   local function fold(lines)
     local sums = unfoldedSums(lines)
     updateRecords(key('counts'), sums.shares, mergeShare)
-    updateRecords(key('minutes'), sums.minutes, mergePeriods)
+    for minute, ofTypes in pairs(sums.minutes) do
+      updateRecords(key('counted', minute), ofTypes, mergeCounts)
+      call('PEXPIRE', key('counted', minute), constants.historyMs)
+      call('ZADD', key('counted-minutes'), minute, minute)
+    end
     call('DEL', key('changes'))
   end
+
+  function foldChanges() fold({}) end
 
   -- The first change of a service type is that it receives an event, or none of these.
   local function mayBeNew(line)

@@ -21,10 +21,10 @@ for _, ms in ipairs({ 0.85, 0.95, 1, 1.2 }) do countWait('s/a', ms) end
 writeChanges()
 `;
 
-it('counts waiting times around a millisecond in one bucket', async () => {
+it('counts waiting times around a millisecond in one bucket, and notes the longest one', async () => {
   const texts = readLua().set('statistics/count-waits.lua', countWaits);
   const { name, functions, lua } = composeLibrary('test', texts, luaConstants);
   await new ScriptLibrary(name, functions, lua).scripts['countWaits']?.run(admin, '{waits}', []);
   const [line] = await admin.lrange('{waits}:changes', 0, -1);
-  expect(line?.split(' ').slice(3).sort()).toEqual(['w0=3', 'w1=1']);
+  expect(line?.split(' ').slice(3).sort()).toEqual(['p=1200', 'w0=3', 'w1=1']);
 });

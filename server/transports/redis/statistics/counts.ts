@@ -2,7 +2,6 @@ import { type ServiceTypeCounts, sumCounts } from '../../statistics/stats.js';
 import type { TypeCounts } from '../../transport.js';
 import { readArray, readString } from '../connection/reply.js';
 import { serviceOf } from '../names.js';
-import { readNumbers } from './stored-lines.js';
 
 /** Returns the reply of `readCounts`. */
 export function readCounts(reply: unknown): TypeCounts[] {
@@ -78,5 +77,25 @@ class ShareReader {
       this.#services.set(encoded, service);
     }
     return service;
+  }
+}
+
+/** Reads decimal numbers between single spaces. What is not a number counts as 0. */
+function readNumbers(text: string, into: Float64Array): void {
+  const [space, zero, nine] = [32, 48, 57];
+  let index = 0;
+  let number = 0;
+  for (let at = 0; at < text.length && index < into.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code >= zero && code <= nine) number = number * 10 + code - zero;
+    else if (code === space) {
+      into[index] = number;
+      index += 1;
+      number = 0;
+    }
+  }
+  for (; index < into.length; index += 1) {
+    into[index] = number;
+    number = 0;
   }
 }

@@ -3,7 +3,7 @@ Reads the counts and the history of a type.
 
 KEYS[1]  prefix of the transport, a hash tag from which every key is derived
 ARGV     type
-Reply    the time, the lists of readCounts, the last minutes and the history
+Reply    the time, the lists of readCounts, the minutes and the history
 Access   reads
 ]]
 --- @include "../connection/prelude.lua"

@@ -3,7 +3,7 @@ Reads the histories of many types.
 
 KEYS[1]  prefix of the transport, a hash tag from which every key is derived
 ARGV     types, separated by commas
-Reply    the time, then the last minutes and the history of each type
+Reply    the time, then the minutes and the history of each type
 Access   reads
 ]]
 --- @include "../connection/prelude.lua"

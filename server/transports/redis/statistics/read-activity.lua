@@ -1,20 +1,19 @@
 --- @include "../connection/prelude.lua"
 --- @include "./count-records.lua"
 
--- `readTotal(sums)` returns the last minutes and the history of all event types, `readPeriods(type, sums)` those of one.
--- `readActivity(types, failing, sums)` returns the last minutes of each type, and lists of the number of a type and the
--- last failures of its service types in `failing`. The last minutes are those that are not in the history yet, and
--- `trends`. `sums` are those of `unfoldedSums`.
+-- Histories, as `PeriodHistory.pack` writes them: all types share the hash `last-hours`, so that introspection reads it for
+-- a thousand types in one command; the rest is in the hash `history:<type>`.
+--
+-- `readTotal(sums)` returns the time, and the minutes and the history of all event types, `readPeriods(type, sums)` those
+-- of one. `readActivity(types, failing, sums)` takes what `rolled` was at the last read of these types. It returns the
+-- minutes, what `rolled` is now, the last hours unless it is the same, and lists of the number of a type and the last
+-- failures of its service types in `failing`. `sums` are those of `unfoldedSums`.
 --
 -- Lua takes longer to join the texts of a thousand types than Redis and its client take for lists of them.
 
-local function readLastMinutes(types, sums)
-  return readMinutes(types, sums), readFields(key('trends'), types)
-end
-
 local function readPeriods(type, sums)
-  local open, trends = readLastMinutes({ type }, sums)
-  return { open[1], trends[1], call('HGETALL', key('history', type)) }
+  local latest, past = unpack(call('HMGET', key('history', type), 'latest', 'past'))
+  return { readMinutes({ type }, sums, '-inf'), call('HGET', key('last-hours'), type), latest, past }
 end
 
 local function readTotal(sums)
@@ -22,7 +21,8 @@ local function readTotal(sums)
 end
 
 local function readActivity(types, failing, sums)
-  local open, trends = readLastMinutes(types, sums)
+  local known, rolled = take(), call('GET', key('rolled')) or ''
+  local minutes = readMinutes(types, sums, math.floor(now / constants.minuteMs) - constants.trendMinutes + 1)
   local failures = {}
   for index, type in ipairs(next(failing) and types or {}) do
     if failing[type] then
@@ -33,5 +33,5 @@ local function readActivity(types, failing, sums)
       failures[#failures + 1] = ofType
     end
   end
-  return { open, trends, failures }
+  return { minutes, rolled, known ~= rolled and readFields(key('last-hours'), types), failures }
 end

@@ -3,7 +3,7 @@ import type { EndedRun, Entry, EntryRecord, LostEvent, StoredWait } from '../../
 import type { CrashGuard, Journal, StoredQueue } from '../../broker/journal.js';
 import type { Clock, Timer } from '../../clock.js';
 import { type Envelope, type Subscription, sizeOf } from '../../delivery.js';
-import type { OpenPeriod } from '../../statistics/period-history.js';
+import type { OpenPeriod } from '../../statistics/period-series.js';
 import { periodKinds } from '../../statistics/periods.js';
 import { type CounterOf, countersOf, type FailureRecord, type Histories } from '../../statistics/stats.js';
 import type { ScheduleRecord } from '../../transport.js';
@@ -422,7 +422,8 @@ class PeriodRows {
 
   write({ type, kind }: PeriodPlace, { period, counts, wait, duration }: OpenPeriod): void {
     const name = type ?? totalHistoryName;
-    this.#insert.run(name, kind, period, JSON.stringify({ counts, wait, duration }));
+    const longestMs = [wait.longestMs, duration.longestMs];
+    this.#insert.run(name, kind, period, JSON.stringify({ counts, wait, duration, longestMs }));
     if (kind !== 'hours') return;
     // An hour is written when one of its minutes is over.
     const at = period * periodKinds.hours.stepMs;
