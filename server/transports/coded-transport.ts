@@ -49,8 +49,12 @@ export function connectCoded(
 /** Connection without a codec: it stores no plain keys beside hashed ones. */
 function plainConnection(inner: TransportManager, records: KeyValueStore): TransportManager {
   let isHashed: boolean | undefined;
+  let claiming: Promise<boolean> | undefined;
   const claim = async (): Promise<boolean> => {
-    isHashed = await claimPlainKeys(records);
+    claiming ??= claimPlainKeys(records).finally(() => {
+      claiming = undefined;
+    });
+    isHashed = await claiming;
     return isHashed;
   };
   const requirePlain = async (effect: CallEffect): Promise<void> => {
@@ -70,6 +74,7 @@ function plainConnection(inner: TransportManager, records: KeyValueStore): Trans
       if (options.subscriptions.length === 0) return inner.start(options);
       const onRegister = async (): Promise<void> => {
         if (await claim()) throw new CodecMismatchError(true);
+        await options.onRegister?.();
       };
       return inner.start({ ...options, onRegister });
     },
@@ -139,6 +144,7 @@ export class CodedTransport implements TransportManager {
     const isReader = options.subscriptions.length === 0;
     const onRegister = async (): Promise<void> => {
       await (isReader ? this.#keys.load() : this.#keys.renew());
+      await options.onRegister?.();
     };
     return this.#inner.start({ ...options, onDelivery, onRegister });
   }

@@ -30,7 +30,10 @@ export interface Envelope extends EnvelopePayload {
   readonly dedupe: { readonly id: string; readonly windowMs: number } | undefined;
   /** Trace context, as the application's propagator wrote it. */
   readonly trace?: Readonly<Record<string, string>> | undefined;
-  /** Value of the type's `key` function, computed at emit. Waits and limits per key match on it. */
+  /**
+   * Value of the type's `key` function, computed at emit. Waits and limits per key match on it. A codec encodes it with
+   * the payload: where that is left out, so is the key.
+   */
   readonly key?: string | undefined;
   /** Id of the event or run whose handler, step or outcome emitted this event. */
   readonly causeId?: string | undefined;

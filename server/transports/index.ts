@@ -10,6 +10,7 @@ export { CheckedLog } from './bounded-log.js';
 export type { Clock, Timer } from './clock.js';
 export { systemClock } from './clock.js';
 export type {
+  AwaitedEvent,
   CommitResult,
   DeclaredEvent,
   Delivery,

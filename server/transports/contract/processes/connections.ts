@@ -4,7 +4,7 @@ import { envelope } from '../envelope.js';
 import { completed, failed } from '../outcome.js';
 
 /** Tests several connections to one transport: services, closing, descriptions. */
-export function describeConnections({ advance, consume, counts, next, until }: ContractStage): void {
+export function describeConnections({ advance, connect, consume, counts, next, until }: ContractStage): void {
   describe('services', () => {
     it('with different names each receive every event of a type that they handle', async () => {
       const shop = await consume(['a']);
@@ -28,6 +28,26 @@ export function describeConnections({ advance, consume, counts, next, until }: C
       await until(() => one.waiting.length === 3 && two.waiting.length === 3);
       const ids = [...one.waiting, ...two.waiting].map((delivery) => delivery.envelope.id);
       expect(new Set(ids).size).toBe(6);
+    });
+
+    it('subscribe to nothing if onRegister rejects, and then can start', async () => {
+      const shop = connect('shop');
+      const options = { concurrency: 1, onDelivery: () => {} };
+      const refuse = (): Promise<never> => Promise.reject(new Error('refused'));
+      const start = shop.start({ ...options, subscriptions: [{ type: 'a' }], onRegister: refuse });
+      await expect(start).rejects.toThrow('refused');
+      const web = await consume([], { service: 'web' });
+      expect(await web.transport.publish([envelope('a')])).toMatchObject([{ unsubscribed: true }]);
+      expect(await web.transport.fleet.processes()).toHaveLength(1);
+      let registrations = 0;
+      const onRegister = async (): Promise<void> => {
+        registrations += 1;
+      };
+      await shop.start({ ...options, subscriptions: [{ type: 'b' }], onRegister });
+      expect(registrations).toBe(1);
+      const [receipt] = await web.transport.publish([envelope('b')]);
+      expect(receipt?.unsubscribed).toBeUndefined();
+      await shop.close({ drainMs: 0 });
     });
 
     it('retain events of a type that a restarted service no longer handles until a connection handles it', async () => {
