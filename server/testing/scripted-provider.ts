@@ -7,7 +7,7 @@ import type {
   ModelResponse,
   ModelStreamChunk,
 } from '../agents/model/model-provider.js';
-import type { TokenUsage } from '../agents/model/token-usage.js';
+import { isUsage, type TokenUsage } from '../agents/model/token-usage.js';
 import { HubError, InvalidOptionError } from '../errors.js';
 import { OptionChecker } from '../options.js';
 import { type Clock, systemClock } from '../transports/clock.js';
@@ -196,12 +196,6 @@ function isScriptedCall(call: unknown): boolean {
     return false;
   const { name, id = '' }: { name?: unknown; id?: unknown } = call;
   return typeof name === 'string' && typeof id === 'string';
-}
-
-function isUsage(usage: unknown): boolean {
-  if (typeof usage !== 'object' || usage === null) return false;
-  const { promptTokens, completionTokens, totalTokens }: { [Key in keyof TokenUsage]?: unknown } = usage;
-  return [promptTokens, completionTokens, totalTokens].every((count) => typeof count === 'number');
 }
 
 function isString(value: unknown): boolean {
