@@ -65,17 +65,17 @@ export async function mcpTools(server: McpServer, options: McpToolsOptions = {})
   check.that(typeof logger?.error === 'function', 'logger', 'a Logger', logger);
   const settings = { allow: allow && new Set(allow), prefix, timeoutMs, logger: guardLogger(logger) };
   const tools = new ServerTools(await loadMcpSdk(), server, settings);
-  await tools.start();
+  await tools.connection.start();
   const unknown = allow?.find((name) => !tools.offers(name));
   if (unknown !== undefined) {
-    await tools.close();
+    await tools.connection.close();
     throw new InvalidOptionError('allow of mcpTools', 'names of tools that the server offers', unknown);
   }
   return {
     get tools() {
       return tools.tools;
     },
-    close: () => tools.close(),
+    close: () => tools.connection.close(),
   };
 }
 
@@ -105,7 +105,7 @@ const maxTurnMs = 10;
 class ServerTools implements ToolGroup {
   readonly #label: string;
   readonly #options: ServerToolsOptions;
-  readonly #connection: McpConnection;
+  readonly connection: McpConnection;
   #current: Tool[] = [];
   /** The current tools with their descriptions, by name on the server. */
   #known: ReadonlyMap<string, { readonly json: string; readonly tool: Tool }> = new Map();
@@ -115,7 +115,7 @@ class ServerTools implements ToolGroup {
   constructor(sdk: McpSdk, server: McpServer, options: ServerToolsOptions) {
     this.#label = labelOf(server);
     this.#options = options;
-    this.#connection = new McpConnection(sdk, server, {
+    this.connection = new McpConnection(sdk, server, {
       logger: options.logger,
       onTools: (tools) => this.#update(tools),
     });
@@ -127,17 +127,8 @@ class ServerTools implements ToolGroup {
   }
 
   get tools(): Tool[] {
-    this.#connection.wake();
+    this.connection.wake();
     return this.#current;
-  }
-
-  /** Connects for the first time. @throws {McpConnectionError} */
-  async start(): Promise<void> {
-    await this.#connection.start();
-  }
-
-  async close(): Promise<void> {
-    await this.#connection.close();
   }
 
   async #update(listed: readonly unknown[]): Promise<void> {
@@ -196,7 +187,7 @@ class ServerTools implements ToolGroup {
       timeoutMs: this.#options.timeoutMs,
       retryable: isRepeatable,
       execute: (input, { callKey, signal }: ToolContext) =>
-        this.#connection.call({ name: serverName, toolName: name, input, callKey, signal, isRepeatable }),
+        this.connection.call({ name: serverName, toolName: name, input, callKey, signal, isRepeatable }),
     };
   }
 }
