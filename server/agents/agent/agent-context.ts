@@ -119,7 +119,7 @@ export interface AgentContextParts {
 
 /** Creates the context of a run, or of one of its tool calls. */
 export function createAgentContext(parts: AgentContextParts): AgentContext {
-  return new RunContext(parts, parts.call, parts.signal);
+  return new AgentRunCtx(parts, parts.call, parts.signal);
 }
 
 /** Returns the signal of a context, also of a spread copy. Never creates one. */
@@ -130,7 +130,7 @@ export function signalOf(ctx: HandlerCtx | undefined): AbortSignal | undefined {
 
 // A class, because each tool call has a context: an object literal with getters takes several times longer. Fields that
 // the class defines would be set twice.
-class RunContext implements ToolContext {
+class AgentRunCtx implements ToolContext {
   declare readonly requestId: string;
   declare readonly eventType: string;
   declare readonly eventId: string;
@@ -212,7 +212,7 @@ export function contextOfCall(
 ): ToolContext {
   const parts = partsOf(ctx);
   if (parts === undefined) return foreignContext(ctx, call.id, signal);
-  return new RunContext(place === undefined ? parts : placed(parts, place), call, signal ?? parts.signal);
+  return new AgentRunCtx(place === undefined ? parts : placed(parts, place), call, signal ?? parts.signal);
 }
 
 /** Returns the context of a call for a context that no run created, such as the spread copy of a handler's. */
@@ -231,7 +231,7 @@ function callKeyOf(exchangeId: string, agentName: string, callId: string | undef
 /** Returns the context with a meter for the agents that run with it. */
 export function contextWithMeter(ctx: AgentContext, meter: SpendingMeter): AgentContext {
   const parts = partsOf(ctx);
-  return parts === undefined ? ctx : new RunContext({ ...parts, meter }, undefined, parts.signal);
+  return parts === undefined ? ctx : new AgentRunCtx({ ...parts, meter }, undefined, parts.signal);
 }
 
 function placed(parts: AgentContextParts, { step, place, meter }: CallPlace): AgentContextParts {

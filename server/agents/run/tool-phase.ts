@@ -263,7 +263,7 @@ export class ToolPhase {
         this.#inStep(recorder, turn, index, call, (place) => apply(decision, place));
       return recorder.isAnswered(turn, index) ? inStep() : this.#executor.inTurn(inStep);
     }
-    recorder?.leaveDecision(turn, index);
+    recorder?.skipDecision(turn, index);
     const decide = async (): Promise<ApprovalDecision> => {
       if (approver?.onApproval === undefined) return nobodyDecides;
       try {

@@ -234,9 +234,9 @@ export class TurnRecorder {
     return this.run.canRequest(this.#idOf(turn, index), payload);
   }
 
-  /** Passes over a request to decide on a call that an earlier delivery emitted: the run has no events for decisions. */
-  leaveDecision(turn: number, index: number): void {
-    this.run.leaveDecision(this.#idOf(turn, index));
+  /** Skips a request to decide on a call that an earlier delivery emitted: the run has no events for decisions. */
+  skipDecision(turn: number, index: number): void {
+    this.run.skipDecision(this.#idOf(turn, index));
   }
 
   /** Waits for the decision on a call. */

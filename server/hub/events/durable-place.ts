@@ -105,8 +105,8 @@ export interface DurableRun {
   canRequest(id: string, payload: unknown): boolean;
   /** Suspends the run until a decision comes. Resolves with the event's payload, or with `null` after the timeout. */
   decision(id: string, wait: ApprovalWait): Promise<unknown>;
-  /** Passes over a request to decide, and its decision: nobody can decide any more. */
-  leaveDecision(id: string): void;
+  /** Skips a request to decide, and its decision: nobody can decide any more. */
+  skipDecision(id: string): void;
   /** Keeps the run in this process while `work`, which is no step, is going on. */
   hold<T>(work: () => PromiseLike<T>): Promise<T>;
   /** Calls `leave` when the run leaves this process. */

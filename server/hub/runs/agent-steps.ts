@@ -114,7 +114,7 @@ export class RunRecorder implements DurableRun {
     }
   }
 
-  leaveDecision(id: string): void {
+  skipDecision(id: string): void {
     const { replay } = this.#host;
     replay.markStepUnreached(slotOf('request', id));
     replay.markStepUnreached(slotOf('approval', id));
