@@ -1,17 +1,13 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { describe, InvalidOptionError } from '../errors.js';
-import type { HandlerCtx } from '../hub/events/context.js';
 import { type RetryConfig, resolveRetry } from '../hub/events/retry-policy.js';
 import { guardLogger } from '../hub/guard-logger.js';
-import type { RunCtx } from '../hub/runs/step.js';
 import type { JsonSchema } from '../json-schema.js';
 import { OptionChecker } from '../options.js';
 import { type Clock, systemClock } from '../transports/clock.js';
-import { deriveId } from '../transports/derived-ids.js';
 import type { Logger } from '../transports/transport.js';
 import { either } from './abortable.js';
-import { type AgentRunOptions, checkRunOptions, type ModelAgent } from './agent/agent.js';
-import { lineageOf, placeOf, signalOf, toHandlerCtx } from './agent/agent-context.js';
+import type { ModelAgent } from './agent/agent.js';
 import { createAgentStream } from './agent/agent-stream.js';
 import type { SettledAgentRun } from './agent/run-result.js';
 import { type AgentSpec, createTotals, introspectable } from './agent-spec.js';
@@ -26,7 +22,7 @@ import { AgentRegistry, createToolSource } from './multi-agent/delegation.js';
 import { candidatesOf, type FallbackEntry } from './providers/fallback-provider.js';
 import { MaxTokensLimit, type ModelCandidate } from './run/candidate-caller.js';
 import { runAgent } from './run/run-agent.js';
-import type { RunRequest } from './run/run-request.js';
+import { type RunRequest, toRequest } from './run/run-request.js';
 import type { Tool } from './tools/tool.js';
 
 /**
@@ -80,40 +76,6 @@ async function observed(spec: AgentSpec, request: RunRequest): Promise<SettledAg
   const result = await observeRun(spec, runId, runHere);
   // The run is suspended, or another process has it: nothing of it may go on here.
   return result ?? new Promise<never>(() => {});
-}
-
-/** Returns a conversation that only attempts with the same key share. No option can name it. */
-function conversationOfAttempts(idempotencyKey: string | undefined): string | undefined {
-  return idempotencyKey === undefined ? undefined : `\u0000${idempotencyKey}`;
-}
-
-function toRequest(name: string, input: string, options: AgentRunOptions<HandlerCtx | RunCtx>): RunRequest {
-  if (typeof input !== 'string') throw new InvalidOptionError(`input of agent "${name}"`, 'a string', input);
-  checkRunOptions(options);
-  const { requestId, conversationId, idempotencyKey, payload, signal, onTokenUsage, onApproval, approvals } = options;
-  const hubCtx = options.hubCtx && toHandlerCtx(options.hubCtx);
-  const isDelegated = lineageOf(hubCtx) !== undefined;
-  const place = placeOf(hubCtx);
-  const path = place?.pathOf(name);
-  const given =
-    requestId ??
-    (isDelegated ? undefined : hubCtx?.eventId) ??
-    (place && path !== undefined ? deriveId('agent', place.run.key, path) : undefined);
-  return {
-    input,
-    runId: given ?? crypto.randomUUID(),
-    hasNewId: given === undefined,
-    conversationId: conversationId ?? requestId ?? conversationOfAttempts(idempotencyKey),
-    regenerate: options.regenerate === true,
-    idempotencyKey,
-    payload,
-    hubCtx,
-    signal: either(signal, signalOf(hubCtx)),
-    onTokenUsage,
-    onApproval,
-    approvals,
-    place: place && path !== undefined ? { run: place.run, path, recordsFailures: place.recordsFailures } : undefined,
-  };
 }
 
 /** Options of `createAgent`. `TData` is the output type of `outputSchema`. */

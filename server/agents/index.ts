@@ -102,7 +102,7 @@ export {
   type ProviderErrorDetails,
 } from './model/provider-error.js';
 export type { TokenUsage } from './model/token-usage.js';
-export { createDebate, type Debate, type DebateConfig } from './multi-agent/create-debate.js';
+export { createDebate, type Debate } from './multi-agent/create-debate.js';
 export type {
   AgentStep,
   ParallelResults,
@@ -113,7 +113,7 @@ export type {
 } from './multi-agent/create-pipeline.js';
 export { createPipeline } from './multi-agent/create-pipeline.js';
 export { AgentRegistry, createAgentRegistry } from './multi-agent/delegation.js';
-export type { DebateContribution, DebateResult, DebateRound } from './multi-agent/run-debate.js';
+export type { DebateConfig, DebateContribution, DebateResult, DebateRound } from './multi-agent/run-debate.js';
 export { DebateError, TooFewSpeakersError } from './multi-agent/run-debate.js';
 export { type FallbackEntry, fallbackProvider } from './providers/fallback-provider.js';
 export {

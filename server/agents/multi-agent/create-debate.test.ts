@@ -9,8 +9,9 @@ import { ConversationMemory } from '../memory/conversation-memory.js';
 import type { TokenUsage } from '../model/token-usage.js';
 import { agentOf, usageOf } from '../scripted-agent.fixture.js';
 import { createTool } from '../tools/tool.js';
-import { createDebate, type DebateConfig } from './create-debate.js';
+import { createDebate } from './create-debate.js';
 import { createAgentRegistry } from './delegation.js';
+import type { DebateConfig } from './run-debate.js';
 import { TooFewSpeakersError } from './run-debate.js';
 
 const speaker = (name: string, script: readonly ScriptEntry[] = [], config: Partial<AgentConfig> = {}) =>

@@ -8,25 +8,8 @@ import { type Agent, type AgentRunOptions, checkRunOptions, isAgent } from '../a
 import { introspectAgents } from '../agent-spec.js';
 import { delayed, inputOf } from '../as-handler.js';
 import { observeDebate } from '../gen-ai-operations.js';
-import type { TokenUsage } from '../model/token-usage.js';
 import { type CutText, commonLimit, cutToBytes, jsonBytes } from '../shorten-result.js';
-import { DebateError, type DebateResult, type DebateRound, type DebateSpec, runDebate } from './run-debate.js';
-
-/** Options of `createDebate`. */
-export interface DebateConfig {
-  /** Name of the debate in errors and traces. */
-  name: string;
-  /** Two or more agents with different names. */
-  participants: Agent[];
-  /** Maximum number of rounds. @default 3 */
-  maxRounds?: number;
-  /** Agent that receives all rounds after the last one and writes the synthesis. May be a participant. @default none */
-  moderator?: Agent;
-  /** Called with the token usage after each model call, in addition to the agents' own `onTokenUsage`. */
-  onTokenUsage?: (usage: TokenUsage) => void;
-  /** Called after each round but the last. `true` ends the rounds, and the moderator follows. @default never */
-  stopWhen?: (round: DebateRound) => boolean | Promise<boolean>;
-}
+import { type DebateConfig, DebateError, type DebateResult, type DebateSpec, runDebate } from './run-debate.js';
 
 /** Debate of several agents about a topic. */
 export interface Debate {
@@ -103,7 +86,14 @@ function resolveDebateConfig(config: DebateConfig): DebateSpec {
   check.that(moderator === undefined || isAgent(moderator), 'moderator', 'an agent from createAgent', moderator);
   check.function('onTokenUsage', onTokenUsage);
   check.function('stopWhen', stopWhen);
-  return { name, participants: [...participants], maxRounds, moderator, onTokenUsage, stopWhen };
+  return {
+    name,
+    participants: [...participants],
+    maxRounds,
+    ...(moderator && { moderator }),
+    ...(onTokenUsage && { onTokenUsage }),
+    ...(stopWhen && { stopWhen }),
+  };
 }
 
 /** Cuts the longest texts of a debate to the same length, so that its JSON has at most `maxBytes`. */

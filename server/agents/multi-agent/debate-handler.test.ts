@@ -8,8 +8,9 @@ import { memoryTransport } from '../../transports/memory/memory-transport.js';
 import type { Agent } from '../agent/agent.js';
 import type { AgentConfig } from '../create-agent.js';
 import { agentOf } from '../scripted-agent.fixture.js';
-import { createDebate, type DebateConfig } from './create-debate.js';
+import { createDebate } from './create-debate.js';
 import { createAgentRegistry } from './delegation.js';
+import type { DebateConfig } from './run-debate.js';
 import { DebateError } from './run-debate.js';
 
 const speaker = (name: string, script: readonly ScriptEntry[], config: Partial<AgentConfig> = {}) =>

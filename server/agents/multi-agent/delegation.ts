@@ -1,4 +1,6 @@
-import { InvalidOptionError, messageOf } from '../../errors.js';
+import { InvalidOptionError, messageOf, quote } from '../../errors.js';
+import type { HandlerCtx } from '../../hub/events/context.js';
+import type { Logger } from '../../transports/transport.js';
 import { type Agent, type AgentRunOptions, isAgent } from '../agent/agent.js';
 import { type AgentContext, contextWithMeter, type Lineage, lineageOf, meterOf } from '../agent/agent-context.js';
 import type { AgentRunResult } from '../agent/run-result.js';
@@ -12,7 +14,7 @@ import {
   UnknownAgentError,
 } from '../errors.js';
 import type { ToolDefinition } from '../model/message.js';
-import { SpendingMeter, TokenLedger } from '../model/token-ledger.js';
+import { type SpendingLimits, SpendingMeter, TokenLedger, type UsageListener } from '../model/token-ledger.js';
 import { type CallSpending, noUsage, reportedUsage, usageSince } from '../model/token-usage.js';
 import type { Tool } from '../tools/tool.js';
 import { ToolList, ToolRegistry } from '../tools/tool-registry.js';
@@ -127,6 +129,26 @@ export function checkDescent(parent: Lineage | undefined, agentName: string): vo
 export function startDescent(parent: Lineage | undefined, agentName: string): void {
   checkDescent(parent, agentName);
   if (parent?.limits !== undefined) parent.limits.runs++;
+}
+
+/**
+ * Creates the ledger of a run or a debate, below that of the run that delegates to it.
+ *
+ * @param owner kind and name, for the log
+ * @param loggerOf returns the logger of the owner's context
+ */
+export function createLedger(
+  owner: { readonly kind: 'agent' | 'debate'; readonly name: string },
+  limits: SpendingLimits,
+  listeners: readonly (UsageListener | undefined)[],
+  hubCtx: HandlerCtx | undefined,
+  loggerOf: () => Logger,
+): TokenLedger {
+  const onListenerError = (err: unknown): void => {
+    loggerOf().error({ err }, `onTokenUsage of ${owner.kind} ${quote(owner.name)} failed`);
+  };
+  const present = listeners.filter((listener) => listener !== undefined);
+  return new TokenLedger(limits, lineageOf(hubCtx)?.ledger, present, onListenerError, meterOf(hubCtx));
 }
 
 /** Counts what an earlier delivery spent on a call of the run of `lineage`. */

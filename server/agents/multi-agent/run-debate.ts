@@ -9,26 +9,34 @@ import {
   type AgentContextParts,
   createAgentContext,
   lineageOf,
-  meterOf,
   placeOf,
   signalOf,
   toHandlerCtx,
 } from '../agent/agent-context.js';
 import { AgentRunError, type AgentRunResult, type AgentRunStatus } from '../agent/run-result.js';
 import { NoRegistryError } from '../errors.js';
-import { SpendingMeter, TokenLedger } from '../model/token-ledger.js';
+import { SpendingMeter, type TokenLedger } from '../model/token-ledger.js';
 import { type CallSpending, noUsage, type TokenUsage } from '../model/token-usage.js';
-import { checkDescent, replaySpending, runWithin } from './delegation.js';
+import { checkDescent, createLedger, replaySpending, runWithin } from './delegation.js';
 
-/** Validated `DebateConfig`. */
-export interface DebateSpec {
-  readonly name: string;
-  readonly participants: readonly Agent[];
-  readonly maxRounds: number;
-  readonly moderator: Agent | undefined;
-  readonly onTokenUsage: ((usage: TokenUsage) => void) | undefined;
-  readonly stopWhen: ((round: DebateRound) => boolean | Promise<boolean>) | undefined;
+/** Options of `createDebate`. */
+export interface DebateConfig {
+  /** Name of the debate in errors and traces. */
+  name: string;
+  /** Two or more agents with different names. */
+  participants: Agent[];
+  /** Maximum number of rounds. @default 3 */
+  maxRounds?: number;
+  /** Agent that receives all rounds after the last one and writes the synthesis. May be a participant. @default none */
+  moderator?: Agent;
+  /** Called with the token usage after each model call, in addition to the agents' own `onTokenUsage`. */
+  onTokenUsage?: (usage: TokenUsage) => void;
+  /** Called after each round but the last. `true` ends the rounds, and the moderator follows. @default never */
+  stopWhen?: (round: DebateRound) => boolean | Promise<boolean>;
 }
+
+/** Validated config. */
+export type DebateSpec = Readonly<DebateConfig & { maxRounds: number }>;
 
 /**
  * Runs all participants in parallel in each round, then the moderator.
@@ -241,11 +249,8 @@ function prepareDebate(
   // Before the first call, so that no answer is paid for if another participant is refused.
   for (const agent of participants) checkDescent(parent, agent.name);
   if (moderator !== undefined) checkDescent(parent, moderator.name);
-  const listeners = [onTokenUsage, options.onTokenUsage].filter((listener) => listener !== undefined);
-  const onListenerError = (err: unknown): void => {
-    ctx.logger.error({ err }, `onTokenUsage of debate ${quote(name)} failed`);
-  };
-  const ledger = new TokenLedger({}, parent?.ledger, listeners, onListenerError, meterOf(hubCtx));
+  const listeners = [onTokenUsage, options.onTokenUsage];
+  const ledger = createLedger({ kind: 'debate', name }, {}, listeners, hubCtx, () => ctx.logger);
   const place = placeOf(hubCtx);
   const recorder = place && new DebateRecorder(place, name);
   const debateId = `${idempotencyKey ?? recorder?.key ?? crypto.randomUUID()}:${name}:`;

@@ -1,13 +1,25 @@
 import { InvalidOptionError, quote } from '../../errors.js';
 import type { HandlerCtx } from '../../hub/events/context.js';
-import { type AgentContext, createAgentContext, type Lineage, lineageOf, meterOf } from '../agent/agent-context.js';
+import type { RunCtx } from '../../hub/runs/step.js';
+import { deriveId } from '../../transports/derived-ids.js';
+import { either } from '../abortable.js';
+import { type AgentRunOptions, checkRunOptions } from '../agent/agent.js';
+import {
+  type AgentContext,
+  createAgentContext,
+  type Lineage,
+  lineageOf,
+  placeOf,
+  signalOf,
+  toHandlerCtx,
+} from '../agent/agent-context.js';
 import type { OnAgentEvent } from '../agent/agent-stream.js';
 import type { ApprovalEvents, Approver, OnApproval } from '../agent/approval.js';
 import type { AgentSpec } from '../agent-spec.js';
 import { NoApproverError } from '../errors.js';
-import { TokenLedger } from '../model/token-ledger.js';
+import type { TokenLedger } from '../model/token-ledger.js';
 import type { TokenUsage } from '../model/token-usage.js';
-import { delegateFrom } from '../multi-agent/delegation.js';
+import { createLedger, delegateFrom } from '../multi-agent/delegation.js';
 import type { RunPlace } from './turn-recorder.js';
 
 /** Input and validated options of one run. */
@@ -31,6 +43,41 @@ export interface RunRequest {
   readonly place: RunPlace | undefined;
   /** Present if the run is streamed. The provider is then called with `chatStream`. */
   readonly onEvent?: OnAgentEvent;
+}
+
+/** Returns a conversation that only attempts with the same key share. No option can name it. */
+function conversationOfAttempts(idempotencyKey: string | undefined): string | undefined {
+  return idempotencyKey === undefined ? undefined : `\u0000${idempotencyKey}`;
+}
+
+/** Validates the input and the options of a run. @throws {InvalidOptionError} */
+export function toRequest(name: string, input: string, options: AgentRunOptions<HandlerCtx | RunCtx>): RunRequest {
+  if (typeof input !== 'string') throw new InvalidOptionError(`input of agent "${name}"`, 'a string', input);
+  checkRunOptions(options);
+  const { requestId, conversationId, idempotencyKey, payload, signal, onTokenUsage, onApproval, approvals } = options;
+  const hubCtx = options.hubCtx && toHandlerCtx(options.hubCtx);
+  const isDelegated = lineageOf(hubCtx) !== undefined;
+  const place = placeOf(hubCtx);
+  const path = place?.pathOf(name);
+  const given =
+    requestId ??
+    (isDelegated ? undefined : hubCtx?.eventId) ??
+    (place && path !== undefined ? deriveId('agent', place.run.key, path) : undefined);
+  return {
+    input,
+    runId: given ?? crypto.randomUUID(),
+    hasNewId: given === undefined,
+    conversationId: conversationId ?? requestId ?? conversationOfAttempts(idempotencyKey),
+    regenerate: options.regenerate === true,
+    idempotencyKey,
+    payload,
+    hubCtx,
+    signal: either(signal, signalOf(hubCtx)),
+    onTokenUsage,
+    onApproval,
+    approvals,
+    place: place && path !== undefined ? { run: place.run, path, recordsFailures: place.recordsFailures } : undefined,
+  };
 }
 
 /** Returns who decides on the calls of a run: as its options say, else as the delegating run's do. */
@@ -69,12 +116,9 @@ export function createRunScope(agent: AgentSpec, request: RunRequest, exchangeId
   const { runId, payload, hubCtx, signal } = request;
   const parent = lineageOf(hubCtx);
   const approver = approverOf(request);
-  const listeners = [agent.onTokenUsage, request.onTokenUsage].filter((listener) => listener !== undefined);
-  const onListenerError = (err: unknown): void => {
-    ctx.logger.error({ err }, `onTokenUsage of agent ${quote(agentName)} failed`);
-  };
-  const limits = { tokens, cost, prices };
-  const ledger = new TokenLedger(limits, parent?.ledger, listeners, onListenerError, meterOf(hubCtx));
+  const listeners = [agent.onTokenUsage, request.onTokenUsage];
+  const owner = { kind: 'agent', name: agentName } as const;
+  const ledger = createLedger(owner, { tokens, cost, prices }, listeners, hubCtx, () => ctx.logger);
   if (parent !== undefined) ledger.countRuns(1);
   const lineage: Lineage = {
     chain: [...(parent?.chain ?? []), agentName],

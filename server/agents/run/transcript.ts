@@ -151,11 +151,6 @@ export class Transcript {
     await this.#store?.writeMissing(this.#deferred ?? []);
   }
 
-  /** Lets other runs of the conversation start. */
-  async release(): Promise<void> {
-    await this.#store?.release();
-  }
-
   /** Adds the tool messages, and returns those to store. */
   #answer(calls: readonly ToolCall[], contents: readonly (CallContent | undefined)[], missing: string): Message[] {
     const answers: Message[] = [];
@@ -251,6 +246,8 @@ export interface RunConversationParts {
 /** Conversation of a run whose agent has a memory. */
 export class RunConversation {
   readonly #parts: RunConversationParts;
+  /** Present while the run has the conversation. */
+  #exchange: StoredExchange | undefined;
 
   constructor(parts: RunConversationParts) {
     this.#parts = parts;
@@ -271,11 +268,12 @@ export class RunConversation {
       signal,
       ctx,
     };
-    if (recorder === undefined) return StoredExchange.open(options);
-    if (recorder.isConversationStored) return undefined;
-    const store = await openInRun(recorder.run, options);
-    recorder.run.onLeave(() => void this.release());
-    return store;
+    if (recorder === undefined) this.#exchange = await StoredExchange.open(options);
+    else if (!recorder.isConversationStored) {
+      this.#exchange = await openInRun(recorder.run, options);
+      recorder.run.onLeave(() => void this.release());
+    }
+    return this.#exchange;
   }
 
   /** Passes the messages of a durable run to the memory. Other runs have stored each of them. */
@@ -293,9 +291,9 @@ export class RunConversation {
   }
 
   async release(): Promise<void> {
-    const { agentName, transcript, ctx } = this.#parts;
+    const { agentName, ctx } = this.#parts;
     try {
-      await transcript.release();
+      await this.#exchange?.release();
     } catch (err) {
       ctx.logger.warn({ err }, `agent ${quote(agentName)} could not release its conversation at once`);
     }
