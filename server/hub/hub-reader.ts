@@ -31,12 +31,12 @@ import {
   type ProcessIntrospection,
   type WaitSummary,
 } from './introspection/live-state.js';
+import { WorkflowServices } from './introspection/workflow-services.js';
 import type { Lifecycle } from './lifecycle.js';
 import { nearestNames } from './nearest-names.js';
 import type { Registry } from './registry.js';
 import { definedContract, type WorkflowContract } from './runs/define-workflow.js';
 import { introspectRun, type RunIntrospection, type RunQuery } from './runs/run-introspection.js';
-import { WorkflowServices } from './runs/workflow-services.js';
 
 /** The methods of a hub that read: counts, events, runs and health, most of them of all hubs of the transport. */
 export class HubReader {

@@ -20,10 +20,10 @@ import { defaultDedupeWindowMs, type KeySource, keyOf, type RegisteredEvent } fr
 import { Snapshot, takeSnapshot } from './events/payload.js';
 import { type PayloadSchema, toStoredBody } from './events/payload-schema.js';
 import type { HubSettings } from './hub-options.js';
+import type { WorkflowServices } from './introspection/workflow-services.js';
 import { observeSends } from './observability.js';
 import type { Registry } from './registry.js';
 import type { WorkflowContract } from './runs/define-workflow.js';
-import type { WorkflowServices } from './runs/workflow-services.js';
 import type { RegisteredSchedule } from './schedules/schedule.js';
 
 /** Bounds of one round trip of `emitMany`. */

@@ -12,7 +12,7 @@ import {
   type RunIntrospection,
   type StepIntrospection,
 } from './run-introspection.js';
-import type { WorkflowServices } from './workflow-services.js';
+import type { RunServices } from './workflow-handle.js';
 
 /** Event of a run that is watched. */
 export type RunEvent =
@@ -48,7 +48,7 @@ export interface WatchHost {
   readonly runs: RunStore;
   readonly redactor: Redactor;
   readonly lookup: Pick<EventLookup, 'find'>;
-  readonly services: WorkflowServices;
+  readonly services: Pick<RunServices, 'describe'>;
   /** Types of the runs that the hub runs, or has started or awaited elsewhere. */
   readonly sources: readonly WatchedType[];
   /** Aborts when the hub stops. */

@@ -4,11 +4,10 @@ import { workflowType } from '../../transports/delivery.js';
 import type { RunRecord } from '../../transports/event-record.js';
 import type { RunStore } from '../../transports/transport.js';
 import { RunErasedError, UnknownRunError, WorkflowCancelledError, WorkflowFailedError } from '../errors.js';
-import { createFollowUps } from '../events/follow-ups.js';
+import { createFollowUps, type FollowUpNames } from '../events/follow-ups.js';
 import { countOutcome } from '../observability.js';
-import { introspectRun, type RunIntrospection } from './run-introspection.js';
+import { introspectRun, type ListedStep, type RunIntrospection } from './run-introspection.js';
 import type { AnyWorkflow } from './workflow.js';
-import type { WorkflowServices } from './workflow-services.js';
 
 /** Handle of a workflow run. */
 export interface WorkflowHandle<TResult = unknown> {
@@ -45,10 +44,23 @@ export interface HandledRun {
   readonly registered: Pick<AnyWorkflow, 'steps' | 'followUps'> | undefined;
 }
 
+/** Services that run workflows, as far as the transport knows them. */
+export interface RunServices {
+  /** Returns the service that has a run. @throws {UnknownRunError} */
+  serviceOfRun(workflow: string, runId: string): Promise<string>;
+  /** Returns the steps of a list and the follow-ups of a workflow; `undefined` if the service did not register it. */
+  describe(
+    workflow: string,
+    service: string,
+  ): Promise<(FollowUpNames & { readonly steps: readonly ListedStep[] }) | undefined>;
+  /** Returns the error of a run that its service does not have. */
+  unknownRun(workflow: string, runId: string, service: string): Promise<UnknownRunError>;
+}
+
 /** Parts of a hub that a handle uses. */
 export interface HandleParts {
   readonly runs: RunStore;
-  readonly services: WorkflowServices;
+  readonly services: RunServices;
   readonly redactor: Redactor;
   /** Aborts when the hub stops. */
   readonly stopped: AbortSignal;

@@ -2,12 +2,7 @@ import { InvalidOptionError, quote } from '../../errors.js';
 import { workflowType } from '../../transports/delivery.js';
 import type { TransportManager } from '../../transports/transport.js';
 import { UnknownRunError, UnknownWorkflowError } from '../errors.js';
-import {
-  type HubDescription,
-  isRunning,
-  parseDescription,
-  type WorkflowDescription,
-} from '../introspection/hub-description.js';
+import { type HubDescription, isRunning, parseDescription, type WorkflowDescription } from './hub-description.js';
 
 /** Services that run workflows, as the hubs of the transport describe themselves. */
 export class WorkflowServices {
