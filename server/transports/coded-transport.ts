@@ -294,14 +294,15 @@ function decodeJson(json: string, codec: Codec): string {
   return codec.decode(JSON.parse(json));
 }
 
-/** Returns a copy of an envelope with another key, deduplication and payload. */
+/** Returns a copy of an envelope with another key, deduplication and payload, and with other received events if given. */
 function copyWith(
   envelope: Envelope,
-  { key, dedupe, body }: Pick<CompleteEnvelope, 'key' | 'dedupe' | 'body'>,
+  { key, dedupe, body, receives = envelope.receives }: Pick<CompleteEnvelope, 'key' | 'dedupe' | 'body'> &
+    Pick<Envelope, 'receives'>,
 ): Envelope {
   const { id, type, requestId, depth, delayMs, priority, replays, trace, causeId, parent, service } = envelope;
   // Several times as fast as a spread that is then overwritten.
-  const copy: CompleteEnvelope & Pick<Envelope, 'service'> = {
+  const copy: CompleteEnvelope & Pick<Envelope, 'service' | 'receives'> = {
     id,
     type,
     requestId,
@@ -315,6 +316,7 @@ function copyWith(
     causeId,
     parent,
     service,
+    receives,
     body,
   };
   return copy;
@@ -322,9 +324,10 @@ function copyWith(
 
 /** Returns the envelope with its payload encoded, together with its key, and with hashes in place of what identifies it. */
 function encodeEnvelope(envelope: Envelope, codec: KeyedCodec): Envelope {
-  const { key, dedupe, body } = envelope;
+  const { key, dedupe, body, receives } = envelope;
   return copyWith(envelope, {
     key: key === undefined ? undefined : codec.hash('event', key),
+    receives: receives?.map((event) => encodeAwaited(event, codec)),
     dedupe: dedupe && { ...dedupe, id: codec.hash('dedupe', dedupe.id) },
     // No JSON starts like this.
     body: encodeJson(key === undefined ? body : `@${key.length}:${key}${body}`, codec),

@@ -42,6 +42,12 @@ export interface Envelope extends EnvelopePayload {
    * Read at acceptance, and not stored. @default every service that subscribes to the type
    */
   readonly service?: string | undefined;
+  /**
+   * Events that a run keeps from its acceptance on: each that no wait of the run is open for. A later wait for an event of
+   * the type and the key takes the oldest one. Bounded by `maxKeptEvents` and `maxKeptBytes`: beyond that the oldest is
+   * dropped. Deleted when the run ends. Read at acceptance, and when a dead letter is replayed.
+   */
+  readonly receives?: readonly AwaitedEvent[] | undefined;
   /** Wait of another run of the same service that the end of this run resolves. */
   readonly parent?: { readonly type: string; readonly id: string; readonly wait: string } | undefined;
 }
@@ -50,7 +56,10 @@ export interface Envelope extends EnvelopePayload {
  * Stored data of an envelope with every optional field given, as `undefined` if it is absent: code that lists the fields and
  * omits one does not compile.
  */
-export type CompleteEnvelope = Omit<{ readonly [K in keyof Envelope]-?: Envelope[K] }, 'size' | 'pack' | 'service'>;
+export type CompleteEnvelope = Omit<
+  { readonly [K in keyof Envelope]-?: Envelope[K] },
+  'size' | 'pack' | 'service' | 'receives'
+>;
 
 /** Returns the size of an envelope's payload as JSON, in bytes of UTF-8. */
 export function sizeOf(envelope: Envelope): number {

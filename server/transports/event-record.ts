@@ -133,6 +133,14 @@ export interface OpenWait {
   readonly isApproval?: boolean | undefined;
 }
 
+/** Events that a run keeps until its waits take them. */
+export interface InboxRecord {
+  /** Number of events that no wait has taken. */
+  readonly kept: number;
+  /** Number of events that were dropped, because there were too many. */
+  readonly dropped: number;
+}
+
 /** State of a run. */
 export type RunStatus = 'waiting' | 'active' | 'suspended' | 'completed' | 'failed';
 
@@ -151,6 +159,8 @@ export interface RunRecord {
   readonly neededVersion?: number | undefined;
   /** Open waits; of an ended run the oldest of those that were open at its end, at most 100. */
   readonly waits: readonly OpenWait[];
+  /** Events that a pending run keeps; absent if it keeps none from its acceptance on. */
+  readonly inbox?: InboxRecord | undefined;
   /** Attempts at the run that were interrupted: the first one and the latest ones, at most 10. */
   readonly interruptions: readonly AttemptRecord[];
   /** Time of the outcome in epoch milliseconds; `undefined` while the run is pending. */

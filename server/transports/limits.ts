@@ -19,6 +19,12 @@ export const retainedAttempts = 10;
 /** Open waits retained per ended run: the oldest ones. */
 export const retainedWaits = 100;
 
+/** Maximum number of events that a run keeps until its waits take them. */
+export const maxKeptEvents = 1_000;
+
+/** Maximum size of their payloads as they are stored, in bytes of UTF-8. The newest event is kept in any case. */
+export const maxKeptBytes = 1_048_576;
+
 /** Maximum number of events that a lookup of a request returns. */
 export const maxRequestEvents = 1_000;
 

@@ -137,6 +137,7 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
       lease: undefined,
       keyHolder: undefined,
       waits: undefined,
+      inbox: undefined,
       isSuspended: false,
       neededVersion: undefined,
       record: undefined,
@@ -146,6 +147,7 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
     queue.admit(entry);
     queue.runs?.accept(entry);
     this.#host.journal.entry(queue, entry);
+    if (envelope.receives !== undefined) this.#host.waits.keepEvents(entry, this);
     queue.stats.countReceived(now);
     return entry;
   }
@@ -175,6 +177,7 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
         this.#dispatcher.serveAt(queue, dueAt);
       }
       if (wait.run !== undefined) this.#host.acceptChild(wait.run, this);
+      this.#host.waits.resolveByKept(stored);
     }
     queue.stats.markChanged();
     this.journal.afterStored(() => queue.runs?.changed(entry.envelope.id));

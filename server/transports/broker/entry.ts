@@ -1,7 +1,8 @@
 import type { ErrorInfo } from '../../errors.js';
-import type { Envelope, RunWait } from '../delivery.js';
+import type { Envelope } from '../delivery.js';
 import { type AttemptRecord, keepAttempt, type OpenWait } from '../event-record.js';
 import type { RememberedId } from './dedupe-window.js';
+import type { Inbox, StoredCondition } from './inbox.js';
 import type { DelayedItem } from './queues.js';
 
 /** An accepted event until its outcome is recorded. */
@@ -38,6 +39,8 @@ export interface Entry {
   checkpoints: Map<string, string> | undefined;
   /** Open waits of a run, by key if there is more than one. `RunWaits` reads and changes it. */
   waits: StoredWait | Map<string, StoredWait> | undefined;
+  /** Events that a run keeps until its waits take them. */
+  inbox: Inbox<StoredWait> | undefined;
   /** The run left its process and waits. */
   isSuspended: boolean;
   /** Version of the workflow without which no connection receives the run. */
@@ -93,7 +96,7 @@ export interface Lease {
 
 /** Open wait of a run. */
 export interface StoredWait {
-  readonly wait: RunWait;
+  readonly wait: StoredCondition;
   readonly owner: WaitOwner;
   readonly entry: Entry;
   /** Epoch milliseconds. */

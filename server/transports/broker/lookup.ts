@@ -18,6 +18,7 @@ import type { BrokerStatistics } from './broker-statistics.js';
 import type { ConsumerGroup } from './consumer-group.js';
 import { type Entry, type EventFilter, matchesFilter } from './entry.js';
 import type { Journal } from './journal.js';
+import type { RunWaits } from './runs.js';
 import type { DeadLetter, DeadLetterLimits, TypeQueue } from './type-queue.js';
 import { type EndedEvent, toEndedEvent } from './type-stats.js';
 
@@ -28,6 +29,7 @@ export interface LookupHost {
   readonly clock: Clock;
   readonly journal: Journal;
   readonly statistics: BrokerStatistics;
+  readonly waits: RunWaits;
   readonly connections: { descriptions(): readonly string[] };
   readonly schedules: { records(): readonly ScheduleRecord[] };
   readonly deadLetterLimits: DeadLetterLimits;
@@ -90,6 +92,7 @@ export class Lookup implements EventLookup {
     for (const queue of this.#queues()) {
       pending += queue.reader.countOf(requestId);
       const erasedRuns = queue.runs?.erase(requestId) ?? 0;
+      for (const entry of queue.runs?.pending() ?? []) this.#host.waits.eraseKept(entry, requestId);
       const ids = [...queue.deadLetters.all()].filter(({ entry }) => entry.envelope.requestId === requestId);
       for (const { entry } of ids) queue.deadLetters.take(entry.envelope.id);
       if (erasedRuns + ids.length > 0) queue.stats.markChanged();

@@ -1,8 +1,16 @@
 import type { Clock } from '../clock.js';
-import { type Envelope, type Outcome, type RunRetention, type RunWait, toRecorded } from '../delivery.js';
+import {
+  type AwaitedEvent,
+  type Envelope,
+  type Outcome,
+  type RunRetention,
+  type RunWait,
+  toRecorded,
+} from '../delivery.js';
 import type { OpenWait, RunRecord, RunStatus } from '../event-record.js';
 import { latestRuns, retainedCompletedRuns, retainedFailedRuns, retainedRecent, retainedWaits } from '../limits.js';
 import type { EndedRun, Entry, StoredWait, WaitOwner } from './entry.js';
+import { Inbox, inboxKey, isOfStep } from './inbox.js';
 import type { Journal } from './journal.js';
 
 interface Run {
@@ -242,6 +250,7 @@ function toRecord({ entry, acceptedAt, ended }: Run, service: string): RunRecord
     checkpoints: new Map(checkpoints),
     neededVersion: ended === undefined && statusOf(entry) === 'waiting' ? neededVersion : undefined,
     waits: ended?.waits ?? openWaits(entry),
+    ...(entry.inbox !== undefined && { inbox: entry.inbox.record }),
     interruptions: attempts,
     endedAt: ended?.at,
     result: ended?.result,
@@ -273,16 +282,31 @@ export class RunWaits {
     const { key } = wait;
     if (entry.checkpoints?.has(key) === true || findWait(entry, key) !== undefined) return undefined;
     const stored: StoredWait = { wait, owner, entry, since: this.#clock.now(), timer: undefined };
+    this.#store(stored);
+    return stored;
+  }
+
+  /** Keeps the events of an accepted run that it is to receive, until its waits take them. */
+  keepEvents(entry: Entry, owner: WaitOwner): void {
+    const { receives = [] } = entry.envelope;
+    // The service does not handle the type yet, and so keeps no runs.
+    if (receives.length === 0 || entry.checkpoints === undefined) return;
+    const wait = { key: inboxKey, inbox: { receives, dropped: 0 } };
+    this.#store({ wait, owner, entry, since: this.#clock.now(), timer: undefined });
+  }
+
+  #store(stored: StoredWait): void {
     this.restore(stored);
     this.#journal.wait(stored, true);
-    return stored;
   }
 
   /** Adds a wait that is stored already. */
   restore(stored: StoredWait): void {
     const { entry, wait } = stored;
     addWait(entry, stored);
-    if (wait.event !== undefined) this.#addToEvent(wait.event.type, wait.event.key, stored);
+    if (wait.inbox !== undefined) entry.inbox = new Inbox(stored, wait.inbox);
+    if (wait.kept !== undefined) entry.inbox?.add(stored);
+    for (const { type, key } of eventsOf(stored)) this.#addToEvent(type, key, stored);
     if (wait.isApproval === true) stored.owner.approvals(stored)?.add(stored);
   }
 
@@ -297,9 +321,40 @@ export class RunWaits {
     if (byKey === undefined) return false;
     const { key, id, body } = envelope;
     const matching = [...listOf(byKey.get(undefined)), ...(key === undefined ? [] : listOf(byKey.get(key)))];
+    const inboxes = inboxesOf(matching);
     const resolution = `"by":"event","id":${JSON.stringify(id)},"payload":${body}`;
-    for (const stored of matching) this.#resolve(stored, resolution);
+    for (const stored of matching.filter(isOfStep)) if (!inboxes.has(stored.entry)) this.#resolve(stored, resolution);
+    for (const [entry, inbox] of inboxes) {
+      // One of the waits takes the event.
+      const [first] = matching.filter((stored) => stored.entry === entry && isOfStep(stored)).sort(bySince);
+      if (first === undefined) this.#keep(inbox, envelope);
+      else this.#resolve(first, resolution);
+    }
     return matching.length > 0;
+  }
+
+  #keep(inbox: Inbox<StoredWait>, envelope: Envelope): void {
+    const { owner, entry } = inbox.stored;
+    this.#store({ wait: inbox.next(envelope), owner, entry, since: this.#clock.now(), timer: undefined });
+    for (let excess = inbox.excess; excess !== undefined; excess = inbox.excess) {
+      this.#remove(excess);
+      this.#journal.wait({ ...inbox.stored, wait: inbox.drop() }, true);
+    }
+  }
+
+  /** Resolves a new wait by the oldest event that its run has kept for it. */
+  resolveByKept(stored: StoredWait): void {
+    const { entry, wait } = stored;
+    const found = wait.event && entry.inbox?.find(wait.event);
+    const kept = found?.wait.kept;
+    if (found === undefined || kept === undefined) return;
+    this.#remove(found);
+    this.#resolve(stored, `"by":"event","id":${JSON.stringify(kept.id)},"payload":${kept.body}`);
+  }
+
+  /** Removes the kept events of a request. */
+  eraseKept({ inbox }: Entry, requestId: string): void {
+    for (const stored of [...(inbox?.kept ?? [])]) if (stored.wait.kept?.requestId === requestId) this.#remove(stored);
   }
 
   /** Resolves the wait of a run for a child. @param end the status, and the result or the error, as JSON fields */
@@ -330,8 +385,12 @@ export class RunWaits {
     this.#journal.wait(stored, false);
     owner.cancelTimer(stored);
     if (wait.isApproval === true) owner.approvals(stored)?.delete(stored);
-    if (wait.event === undefined) return;
-    const { type, key } = wait.event;
+    if (wait.kept !== undefined) entry.inbox?.remove(stored);
+    if (wait.inbox !== undefined) entry.inbox = undefined;
+    for (const { type, key } of eventsOf(stored)) this.#removeFromEvent(type, key, stored);
+  }
+
+  #removeFromEvent(type: string, key: string | undefined, stored: StoredWait): void {
     const byKey = this.#byEvent.get(type);
     const waits = byKey?.get(key);
     if (waits instanceof Set) waits.delete(stored);
@@ -350,6 +409,27 @@ export class RunWaits {
     else if (waits instanceof Set) waits.add(stored);
     else byKey.set(key, new Set([waits, stored]));
   }
+}
+
+const noEvents: readonly AwaitedEvent[] = [];
+
+/** Returns the events that a condition matches. */
+function eventsOf({ wait: { event, inbox } }: StoredWait): readonly AwaitedEvent[] {
+  if (inbox !== undefined) return inbox.receives;
+  return event === undefined ? noEvents : [event];
+}
+
+/** Returns the inboxes among waits that an event matches, each once. */
+function inboxesOf(matching: readonly StoredWait[]): ReadonlyMap<Entry, Inbox<StoredWait>> {
+  const found = new Map<Entry, Inbox<StoredWait>>();
+  for (const { entry, wait } of matching) {
+    if (wait.inbox !== undefined && entry.inbox !== undefined) found.set(entry, entry.inbox);
+  }
+  return found;
+}
+
+function bySince(a: StoredWait, b: StoredWait): number {
+  return a.since - b.since || (a.wait.key < b.wait.key ? -1 : 1);
 }
 
 // Most runs have one open wait, and a Map takes more than the rest of it.
@@ -395,7 +475,7 @@ export function oldestWaits(waits: readonly StoredWait[]): readonly OpenWait[] {
 }
 
 function toOpenWaits(waits: readonly StoredWait[]): OpenWait[] {
-  return waits.map(({ wait: { key, delayMs, event, run, isApproval }, since }) => ({
+  return waits.filter(isOfStep).map(({ wait: { key, delayMs, event, run, isApproval }, since }) => ({
     key,
     since,
     ...(delayMs !== undefined && { dueAt: since + delayMs }),

@@ -22,6 +22,7 @@ import { describeKeyValues } from './records/key-values.js';
 import { describeLookups } from './records/lookups.js';
 import { describeStatistics } from './records/statistics.js';
 import { describeChildRuns } from './runs/child-runs.js';
+import { describeInboxes } from './runs/inboxes.js';
 import { describeRunRecords } from './runs/run-records.js';
 import { describeRuns } from './runs/runs.js';
 import { describeRunsOfServices } from './runs/runs-of-services.js';
@@ -43,6 +44,7 @@ export function describeTransport(name: string, setup: () => Promise<ContractHar
     describeChildRuns(stage);
     describeRunRecords(stage);
     describeRunsOfServices(stage);
+    describeInboxes(stage);
     describeWaitingRuns(stage);
     describeSuspendedRecords(stage);
     describeVersions(stage);

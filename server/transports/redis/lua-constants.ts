@@ -3,6 +3,8 @@ import { workflowType } from '../delivery.js';
 import { RetiredError } from '../errors.js';
 import { interruptedError } from '../event-record.js';
 import {
+  maxKeptBytes,
+  maxKeptEvents,
   maxRequestEvents,
   minuteMs,
   retainedAttempts,
@@ -45,6 +47,8 @@ export const luaConstants: Readonly<Record<string, string | number | Readonly<Re
   retainedFailedRuns,
   retainedFailures,
   retainedRecent,
+  maxKeptBytes,
+  maxKeptEvents,
   retainedWaits,
   maxRequestEvents,
 

@@ -1,6 +1,6 @@
 import type { EndedRun, Entry, LostEvent } from '../broker/entry.js';
 import type { EndedEvent } from '../broker/type-stats.js';
-import type { CompleteEnvelope, Envelope, RunWait, Subscription } from '../delivery.js';
+import type { AwaitedEvent, CompleteEnvelope, Envelope, RunWait, Subscription } from '../delivery.js';
 import type { AttemptRecord, OpenWait } from '../event-record.js';
 import { DurationSketch } from '../statistics/durations.js';
 import { OpenPeriod } from '../statistics/period-series.js';
@@ -49,7 +49,7 @@ export function envelopeOf(row: Row, type: string): Envelope {
 }
 
 // A class for the reason that `StoredEntry` is one.
-class StoredEnvelope implements CompleteEnvelope {
+class StoredEnvelope implements CompleteEnvelope, Pick<Envelope, 'receives'> {
   readonly id: string;
   readonly type: string;
   readonly body: string;
@@ -63,6 +63,7 @@ class StoredEnvelope implements CompleteEnvelope {
   readonly key: string | undefined;
   readonly causeId: string | undefined;
   readonly parent: Envelope['parent'];
+  readonly receives: Envelope['receives'];
 
   constructor(row: Row, type: string) {
     const rest = objectOf(row, 'envelope');
@@ -82,7 +83,13 @@ class StoredEnvelope implements CompleteEnvelope {
     this.parent = isRow(parent)
       ? { type: textOf(parent, 'type'), id: textOf(parent, 'id'), wait: textOf(parent, 'wait') }
       : undefined;
+    const { receives } = rest;
+    this.receives = isAbsent(receives) ? undefined : rowsOf(receives, 'receives').map(awaitedEventOf);
   }
+}
+
+function awaitedEventOf(event: Row): AwaitedEvent {
+  return { type: textOf(event, 'type'), key: optionalText(event, 'key') };
 }
 
 /** Starts of an event. */

@@ -55,7 +55,9 @@ export const dataLayout = 3;
  * - `index-ends:<serviceType>` sorted set of events whose run or dead letter Redis deletes, by that time: as members of
  *   `requests`, or as job ids
  * - `run:<serviceType>:<id>` hash of a run; after it, `:order`, the list of its entries, `:checkpoints` and `:outputs`,
- *   hashes of these, `:waits`, a hash of its open waits, and `:waiters`, a set of the processes that wait for its end
+ *   hashes of these, `:waits`, a hash of its open waits, `:inbox`, a hash of the events that it keeps, and `:waiters`, a
+ *   set of the processes that wait for its end
+ * - `kept:<requestId>` set of the events of a request that runs keep: service type, id and name in the inbox
  * - `suspended:<serviceType>` hash of the records of suspended runs, which take the place of their jobs and of the keys
  *   of small ones
  * - `approvals:<serviceType>` sorted set of the open approvals of runs, by the time at which they were asked for
@@ -103,6 +105,7 @@ export const keyKinds = [
   'routes',
   'handlers',
   'services',
+  'kept',
   'subscribed',
   'members',
   'settlement',

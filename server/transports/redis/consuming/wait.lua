@@ -2,7 +2,7 @@
 Stores waits of a run, and accepts their child runs for its service alone. A wait whose key is stored or recorded is left as it is.
 
 KEYS[1]  prefix of the transport, a hash tag from which every key is derived
-ARGV     lease, number of waits, (key, delay in milliseconds or empty, type of the event or empty, key of the event, encoded key or empty, retry or approval or empty, events of a cancelled child as JSON or empty, 1 if a child run follows, envelope)...
+ARGV     lease, number of waits, (key, delay in milliseconds or empty, type of the event or empty, key of the event, encoded key or empty, retry or approval or empty, events of a cancelled child as JSON or empty, 1 if a child run follows, envelope, events that it receives)...
 Reply    ok, or fenced if the lease is lost
 Access   stores
 ]]
@@ -33,17 +33,20 @@ for _ = 1, takeNumber() do
   local shownKey, purpose = take(), take()
   local onCancel, hasChild = take(), take() == '1'
   local child = hasChild and takeEnvelope()
+  if child then child.receives = take() end
   local isKnown = call('HEXISTS', key('run', serviceType, id, 'waits'), name) == 1
     or call('HEXISTS', key('run', serviceType, id, 'checkpoints'), name) == 1
   if not isKnown then
-    addWait(serviceType, id, name, {
+    local wait = {
       since = now,
       dueAt = delayMs and now + math.ceil(delayMs) or nil,
       event = eventType ~= '' and { type = eventType, key = eventKey, shownKey = shownKey ~= '' and shownKey or nil } or nil,
       child = child and acceptChild(child) or nil,
       isApproval = purpose == 'approval' or nil,
       onCancel = onCancel ~= '' and onCancel or nil,
-    })
+    }
+    addWait(serviceType, id, name, wait)
+    if wait.event then takeKept(serviceType, id, name, wait) end
     if purpose == 'retry' then countOne(serviceType, 't') else changesOf(serviceType) end
   end
 end

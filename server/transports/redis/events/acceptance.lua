@@ -39,6 +39,7 @@ local function takeEmit()
   local dedupeId, windowMs, addressee = take(), takeNumber(), take()
   -- Those that an earlier version stored have none.
   if (addressee or '') ~= '' then envelope.addressee = addressee end
+  envelope.receives = take()
   if dedupeId ~= '' then envelope.dedupe, envelope.windowMs = key('dedupe', envelope.type, dedupeId), windowMs end
   return envelope
 end
@@ -147,6 +148,11 @@ do
       local run = key('run', serviceType, id)
       addRun(serviceType, id, queue, sequence, { data = data, shown = shownOf(envelope, tail), acceptedAt = now, attempt = 1 })
       if not route.isTriggered and (envelope.parent or '') ~= '' then call('HSET', run, 'parent', envelope.parent) end
+      if (envelope.receives or '') ~= '' then
+        -- For a replay.
+        call('HSET', queue .. id, 'receives', envelope.receives)
+        keepEvents(serviceType, id, envelope.receives)
+      end
     end
     if dueAt then
       openWindow(route, keyName, queue .. id, id)

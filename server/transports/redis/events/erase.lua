@@ -11,6 +11,7 @@ Access   works
 --- @include "../jobs/event-log.lua"
 --- @include "../jobs/type-states.lua"
 --- @include "../statistics/counters.lua"
+--- @include "../runs/run-waits.lua"
 --- @include "../runs/suspended-runs.lua"
 --- @include "./stored-events.lua"
 
@@ -43,5 +44,6 @@ for _, event in ipairs(eventsOf(requestId, ownId, -1)) do
     erase(event[1], event[2])
   end
 end
+eraseKept(requestId)
 writeChanges()
 return { deadLetterCount, runCount, pendingCount }

@@ -17,8 +17,8 @@ local executed, rememberMs = key('executed', take()), take()
 if call('EXISTS', executed) == 1 then return 1 end
 local service, id = take(), take()
 local deadLetter = key('dead-letter', service, id)
-local serviceType, data, priority, starts, keyName =
-  unpack(call('HMGET', deadLetter, 'serviceType', 'data', 'priority', 'ats', 'key'))
+local serviceType, data, priority, starts, keyName, receives =
+  unpack(call('HMGET', deadLetter, 'serviceType', 'data', 'priority', 'ats', 'key', 'receives'))
 if not serviceType then return 0 end
 local head, depth, replays = string.match(data, '^(.*),"depth":(%d+),"replays":(%d+)}$')
 local route = call('HGET', key('routes', typeOf(serviceType)), serviceType)
@@ -38,7 +38,7 @@ for _, part in ipairs({ 'order', 'checkpoints', 'outputs' }) do
     call('PERSIST', key('run', serviceType, id, part))
   end
 end
-local envelope = { head = head, key = keyName or '', priority = priority, delayMs = 0, replays = replays + 1 }
+local envelope = { head = head, key = keyName or '', priority = priority, delayMs = 0, replays = replays + 1, receives = receives or '' }
 queueJob(cjson.decode(route), envelope, id, depth)
 -- The number of starts tells the leases of an event apart, those before the replay included.
 if starts then call('HSET', jobQueue(serviceType, id) .. id, 'ats', starts) end

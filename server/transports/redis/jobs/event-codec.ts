@@ -50,7 +50,13 @@ export function emitArguments(envelope: Envelope, sender: string): ScriptArgumen
   const { dedupe, service, type } = envelope;
   const window = dedupe === undefined ? ['', 0] : [encodeName(dedupe.id), checkedMs(dedupe.windowMs, 'dedupeWindowMs')];
   const addressee = service === undefined ? '' : serviceTypeOf(service, type);
-  return [...envelopeArguments(envelope, sender), ...window, addressee];
+  return [...envelopeArguments(envelope, sender), ...window, addressee, receivesArgument(envelope)];
+}
+
+/** Returns the events that a run receives from its acceptance on, as `keepEvents` reads them; `''` if there are none. */
+export function receivesArgument({ receives = [] }: Envelope): string {
+  const events = receives.map(({ type, key }) => [encodeName(type), keyArgument(key)]);
+  return events.length === 0 ? '' : JSON.stringify(events);
 }
 
 /** Returns the key of an event as a part of Redis keys; `''` if it has none. The empty key differs from it. */

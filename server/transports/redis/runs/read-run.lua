@@ -41,12 +41,19 @@ local function packedParts(serviceType, id, parts, from)
     checkpoints, outputs, record[6], packedAttempts(record) }
 end
 
+-- Numbers of events that a run keeps, and has dropped; false if it keeps none.
+local function inboxCounts(runKey)
+  local dropped = call('HGET', runKey .. ':inbox', 'dropped')
+  return dropped and { call('HLEN', runKey .. ':inbox') - 4, dropped }
+end
+
 local function readRun(serviceType, id, parts, from)
   local runKey = key('run', serviceType, id)
   local data = parts == 'all' and 'data' or 'shown'
   local run = call('HMGET', runKey, data, 'acceptedAt', 'attempt', 'status', 'endedAt', 'queue', 'openWaits', 'attempts')
   if not run[1] then
     run = packedParts(serviceType, id, parts, from)
+    if run then run[11], run[12] = false, inboxCounts(runKey) end
     return run and { serviceType, id, run }
   end
   local queue, openWaits, attempts = unpack(run, 6, 8)
@@ -63,5 +70,6 @@ local function readRun(serviceType, id, parts, from)
     run[10] = run[5] and (attempts or '') or attemptsOf(queue .. id)
   end
   run[11] = not run[4] and call('HGET', queue .. id, 'needs')
+  run[12] = not run[5] and inboxCounts(runKey)
   return { serviceType, id, run }
 end

@@ -1,4 +1,5 @@
 --- @include "../connection/prelude.lua"
+--- @include "../jobs/event-log.lua"
 --- @include "../jobs/gates.lua"
 --- @include "../jobs/type-states.lua"
 --- @include "../statistics/counters.lua"
@@ -12,10 +13,16 @@
 -- - `addWait(serviceType, id, name, wait)` stores a wait
 -- - `resolveByTime(serviceType, id, name)`, `resolveByEvent(envelope)`, `resolveByRun(parent, id, outcome)` resolve
 -- - `resolveDue(serviceType, limit)` resolves the waits of a service type whose time has come
+-- - `keepEvents(serviceType, id, receives)` keeps events for a run until its waits take them; `takeKept(serviceType, id,
+--   name, wait)` resolves a new wait by the oldest one, `eraseKept(requestId)` removes those of a request
 -- - `dropWaits(serviceType, id)` forgets the waits of a run that ends and is not suspended, and returns them. The record
 --   of the run retains the oldest ones, without the events to emit if they are cancelled
 
 local awaitedTypes
+
+-- Lua allows 200 local variables at a time.
+local addWait, resolveByTime, resolveByEvent, resolveByRun, resolveDue, dropWaits, keepEvents, takeKept, eraseKept
+do
 local function isAwaited(type)
   if awaitedTypes[type] == nil then awaitedTypes[type] = call('EXISTS', key('waiting', type)) == 1 end
   return awaitedTypes[type]
@@ -56,7 +63,7 @@ local function openWait(serviceType, id, name)
   return packedWait(suspendedRun(serviceType, id), name)
 end
 
-local function addWait(serviceType, id, name, wait)
+function addWait(serviceType, id, name, wait)
   call('HSET', key('run', serviceType, id, 'waits'), name, cjson.encode(wait))
   if wait.dueAt then
     call('ZADD', key('timers', serviceType), wait.dueAt, timerOf(serviceType, id, name))
@@ -107,38 +114,157 @@ local function resolve(serviceType, id, name, wait, fields, output)
   if token then notify(processOf(token), { serviceType = serviceType, id = id, recorded = true }) end
 end
 
-local function resolveByTime(serviceType, id, name)
+function resolveByTime(serviceType, id, name)
   local wait = openWait(serviceType, id, name)
   if wait then resolve(serviceType, id, name, wait, '"by":"time"', '') end
 end
 
--- Returns true if a wait received the event.
-local function resolveByEvent(envelope)
+-- The hash `run:<serviceType>:<id>:inbox` has the events that a run keeps, by names in their order, and four more fields:
+-- what it receives, the number of the next event, the size of the payloads, and the number of dropped events.
+local function inboxOf(serviceType, id)
+  return key('run', serviceType, id, 'inbox')
+end
+
+function keepEvents(serviceType, id, receives)
+  call('HSET', inboxOf(serviceType, id), 'receives', receives, 'next', 0, 'bytes', 0, 'dropped', 0)
+  for _, event in ipairs(cjson.decode(receives)) do
+    awaitedTypes[event[1]] = true
+    call('ZADD', key('waiting', event[1]), 0, waiterOf(event[2], serviceType, id, 'inbox'))
+  end
+end
+
+local function keptNames(serviceType, id)
+  local names = {}
+  for _, name in ipairs(call('HKEYS', inboxOf(serviceType, id))) do
+    if string.sub(name, 1, 5) == 'kept ' then names[#names + 1] = name end
+  end
+  table.sort(names)
+  return names
+end
+
+local function keptMember(serviceType, id, name)
+  return serviceType .. ' ' .. id .. ' ' .. name
+end
+
+local function removeKept(serviceType, id, name, event)
+  call('HDEL', inboxOf(serviceType, id), name)
+  call('HINCRBY', inboxOf(serviceType, id), 'bytes', -#event.payload)
+  call('SREM', key('kept', event.requestId), keptMember(serviceType, id, name))
+  changesOf(serviceType)
+end
+
+local function readKept(serviceType, id, name)
+  return cjson.decode(call('HGET', inboxOf(serviceType, id), name))
+end
+
+local function keep(serviceType, id, envelope, payload)
+  local inbox, requestId = inboxOf(serviceType, id), requestIdIn(envelope.head)
+  local name = string.format('kept %012d', call('HINCRBY', inbox, 'next', 1))
+  call('HSET', inbox, name, cjson.encode({
+    type = envelope.type, key = envelope.key, id = envelope.id, requestId = requestId, payload = payload,
+  }))
+  call('SADD', key('kept', requestId), keptMember(serviceType, id, name))
+  local bytes, count = call('HINCRBY', inbox, 'bytes', #payload), call('HLEN', inbox) - 4
+  if count > constants.maxKeptEvents or bytes > constants.maxKeptBytes then
+    for index, oldest in ipairs(keptNames(serviceType, id)) do
+      local isFull = count > constants.maxKeptEvents or bytes > constants.maxKeptBytes and count > 1
+      if not isFull or index > constants.maxKeptEvents then break end
+      local event = readKept(serviceType, id, oldest)
+      removeKept(serviceType, id, oldest, event)
+      call('HINCRBY', inbox, 'dropped', 1)
+      count, bytes = count - 1, bytes - #event.payload
+    end
+  end
+  changesOf(serviceType)
+end
+
+local function eventFields(id)
+  return '"by":"event","id":' .. cjson.encode(decodeName(string.sub(id, 3)))
+end
+
+function takeKept(serviceType, id, name, wait)
+  if call('HLEN', inboxOf(serviceType, id)) <= 4 then return end
+  for _, kept in ipairs(keptNames(serviceType, id)) do
+    local event = readKept(serviceType, id, kept)
+    if event.type == wait.event.type and (wait.event.key == '' or wait.event.key == event.key) then
+      removeKept(serviceType, id, kept, event)
+      resolve(serviceType, id, name, wait, eventFields(event.id), { ',"payload":', event.payload })
+      return
+    end
+  end
+end
+
+function eraseKept(requestId)
+  for _, member in ipairs(call('SMEMBERS', key('kept', requestId))) do
+    local serviceType, id, name = string.match(member, '^(%S+) (%S+) (.*)$')
+    removeKept(serviceType, id, name, readKept(serviceType, id, name))
+  end
+end
+
+local function dropInbox(serviceType, id)
+  local inbox = inboxOf(serviceType, id)
+  local receives = call('HGET', inbox, 'receives')
+  if not receives then return end
+  for _, name in ipairs(keptNames(serviceType, id)) do
+    removeKept(serviceType, id, name, readKept(serviceType, id, name))
+  end
+  for _, event in ipairs(cjson.decode(receives)) do
+    call('ZREM', key('waiting', event[1]), waiterOf(event[2], serviceType, id, 'inbox'))
+  end
+  call('DEL', inbox)
+end
+
+-- Returns true if a wait or an inbox received the event.
+function resolveByEvent(envelope)
   if not isAwaited(envelope.type) then return false end
   local waiters = waitersOf(envelope.type, '')
   if envelope.key ~= '' then
     for _, waiter in ipairs(waitersOf(envelope.type, envelope.key)) do waiters[#waiters + 1] = waiter end
   end
   if #waiters == 0 then return false end
-  local isReceived = false
+  local isReceived, inboxes, firsts = false, {}, {}
   local body = string.match(envelope.head, ',"body":(".*")$')
   local payload = cjson.decode('[' .. body .. ']')[1]
-  local fields = '"by":"event","id":' .. cjson.encode(decodeName(string.sub(envelope.id, 3)))
+  local fields = eventFields(envelope.id)
+  local found = {}
   for _, waiter in ipairs(waiters) do
     local serviceType, number, name = string.match(waiter, '^%S* (%S+) (%S+) (.*)$')
+    local run = serviceType .. ' ' .. number
     local id = runOf(serviceType, number)
-    local wait = id and openWait(serviceType, id, name)
-    if wait and wait.dueAt and wait.dueAt <= now then
-      resolveByTime(serviceType, id, name)
-    elseif wait then
-      resolve(serviceType, id, name, wait, fields, { ',"payload":', payload })
-      isReceived = true
+    if id and name == 'inbox' then
+      inboxes[#inboxes + 1] = { run = run, serviceType = serviceType, id = id }
+      inboxes[run] = true
+    elseif id then
+      found[#found + 1] = { run = run, serviceType = serviceType, id = id, name = name }
     end
+  end
+  for _, each in ipairs(found) do
+    local wait = openWait(each.serviceType, each.id, each.name)
+    local first = firsts[each.run]
+    each.wait = wait
+    if wait and wait.dueAt and wait.dueAt <= now then
+      resolveByTime(each.serviceType, each.id, each.name)
+    elseif wait and not inboxes[each.run] then
+      resolve(each.serviceType, each.id, each.name, wait, fields, { ',"payload":', payload })
+      isReceived = true
+    elseif wait and (not first or wait.since < first.wait.since or wait.since == first.wait.since and each.name < first.name) then
+      firsts[each.run] = each
+    end
+  end
+  -- Of the waits of a run with an inbox, one takes the event.
+  for _, inbox in ipairs(inboxes) do
+    local first = firsts[inbox.run]
+    if first then
+      resolve(first.serviceType, first.id, first.name, first.wait, fields, { ',"payload":', payload })
+    else
+      keep(inbox.serviceType, inbox.id, envelope, payload)
+    end
+    isReceived = true
   end
   return isReceived
 end
 
-local function resolveByRun(parentJson, id, outcome)
+function resolveByRun(parentJson, id, outcome)
   local parent = cjson.decode(parentJson)
   local serviceType, parentId, name = parent[1], parent[2], decodeName(parent[3])
   local wait = openWait(serviceType, parentId, name)
@@ -152,7 +278,7 @@ local function resolveByRun(parentJson, id, outcome)
   end
 end
 
-local function resolveDue(serviceType, limit)
+function resolveDue(serviceType, limit)
   local due = call('ZRANGEBYSCORE', key('timers', serviceType), '-inf', now, 'LIMIT', 0, limit)
   for _, member in ipairs(due) do
     local number, name = string.match(member, '^(%S+) (.*)$')
@@ -180,7 +306,8 @@ local function oldestWaits(waits)
   return oldest
 end
 
-local function dropWaits(serviceType, id)
+function dropWaits(serviceType, id)
+  dropInbox(serviceType, id)
   local waits = key('run', serviceType, id, 'waits')
   if call('EXISTS', waits) == 0 then return {} end
   local list, named, fields = {}, {}, call('HGETALL', waits)
@@ -192,6 +319,7 @@ local function dropWaits(serviceType, id)
   end
   call('HSET', key('run', serviceType, id), 'openWaits', cjson.encode(oldestWaits(named)))
   return list
+end
 end
 
 --- @per-call

@@ -1,5 +1,5 @@
 import type { RunWait } from '../../delivery.js';
-import { approvalsFirst, type OpenWait, type RunRecord } from '../../event-record.js';
+import { approvalsFirst, type InboxRecord, type OpenWait, type RunRecord } from '../../event-record.js';
 import { readArray, readHash, readNumber, readOptional, readString, unexpected } from '../connection/reply.js';
 import { type ScriptArgument, scripts } from '../connection/script.js';
 import { checkedMs } from '../connection/script-limits.js';
@@ -10,6 +10,7 @@ import {
   envelopeArguments,
   keyArgument,
   readAttempts,
+  receivesArgument,
 } from '../jobs/event-codec.js';
 import { encodeName, eventIdOf, serviceOf, typeOf } from '../names.js';
 
@@ -17,8 +18,20 @@ import { encodeName, eventIdOf, serviceOf, typeOf } from '../names.js';
 export function readRun(reply: unknown): RunRecord {
   const [serviceTypeValue, idValue, fields] = readArray(reply);
   const [serviceType, jobId] = [readString(serviceTypeValue), readString(idValue)];
-  const [data, acceptedAt, attempt, statusValue, endedAt, outcomeValue, checkpoints, outputs, waits, attempts, needs] =
-    readArray(fields);
+  const [
+    data,
+    acceptedAt,
+    attempt,
+    statusValue,
+    endedAt,
+    outcomeValue,
+    checkpoints,
+    outputs,
+    waits,
+    attempts,
+    needs,
+    inbox,
+  ] = readArray(fields);
   const { envelope } = decodeAnyEnvelope(jobId, typeOf(serviceType), readString(data));
   const status = readStatus(statusValue);
   const value = readOptional(outcomeValue, readString);
@@ -32,12 +45,17 @@ export function readRun(reply: unknown): RunRecord {
     checkpoints: readCheckpoints(readHash(checkpoints), readHash(outputs)),
     neededVersion: readOptional(needs, readNumber),
     waits: readWaits(readHash(waits)),
+    ...(Array.isArray(inbox) && { inbox: readInbox(inbox) }),
     interruptions: readAttempts(readString(attempts)),
     endedAt: readOptional(endedAt, readNumber),
     // Redis stores '' for a run that completed without a result.
     result: status === 'completed' && value !== '' ? value : undefined,
     error: status === 'failed' && value !== undefined ? decodeError(value) : undefined,
   };
+}
+
+function readInbox([kept, dropped]: readonly unknown[]): InboxRecord {
+  return { kept: readNumber(kept), dropped: readNumber(dropped) };
 }
 
 /** Returns the latest runs per type, newest first, over all services. */
@@ -104,7 +122,7 @@ export function waitArguments(wait: RunWait, service: string): ScriptArgument[] 
     event?.shownKey ?? '',
     isRetry === true ? 'retry' : isApproval === true ? 'approval' : '',
     onCancel.length === 0 ? '' : JSON.stringify(onCancel.map((envelope) => emitArguments(envelope, service))),
-    ...(run === undefined ? [''] : ['1', ...envelopeArguments(run, service)]),
+    ...(run === undefined ? [''] : ['1', ...envelopeArguments(run, service), receivesArgument(run)]),
   ];
 }
 

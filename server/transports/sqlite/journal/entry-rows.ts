@@ -90,7 +90,8 @@ function startsText({ startedAt, attempts, neededVersion, lease }: Entry): strin
 }
 
 /** Returns the part of an envelope without columns of its own. */
-function envelopeText({ requestId, depth, delayMs, replays, dedupe, trace, key, causeId, parent }: Envelope): string {
+function envelopeText(envelope: Envelope): string {
+  const { requestId, depth, delayMs, replays, dedupe, trace, key, causeId, parent, receives } = envelope;
   const stored: Omit<CompleteEnvelope, 'id' | 'type' | 'body' | 'priority'> = {
     requestId,
     depth,
@@ -102,7 +103,7 @@ function envelopeText({ requestId, depth, delayMs, replays, dedupe, trace, key, 
     causeId,
     parent,
   };
-  return JSON.stringify(stored);
+  return JSON.stringify({ ...stored, receives });
 }
 
 function endText(end: object | undefined, { endOrder }: EntryRecord): string | null {
@@ -147,6 +148,7 @@ class StoredEntry implements Entry {
   readonly remembered: RememberedId | undefined;
   checkpoints: Map<string, string> | undefined;
   waits: Entry['waits'] = undefined;
+  inbox: Entry['inbox'] = undefined;
   isSuspended: boolean;
   neededVersion: number | undefined;
   record: EntryRecord | undefined;

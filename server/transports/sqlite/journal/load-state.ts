@@ -142,7 +142,7 @@ function loadEvents(
     }
   }
   for (const { restore } of ends.sort((a, b) => a.order - b.order)) restore();
-  for (const row of database.prepare('SELECT * FROM waits').iterate()) {
+  for (const row of database.prepare('SELECT * FROM waits ORDER BY position, key').iterate()) {
     const found = byPosition.get(numberOf(row, 'position'));
     if (found === undefined) throw new StoredValueError('position');
     const owner = broker.group(found.queue.service);
