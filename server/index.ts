@@ -102,6 +102,8 @@ export type {
   WaitSummary,
 } from './hub/introspection/live-state.js';
 export type {
+  ContractReceives,
+  ReceivedEvents,
   RetainOptions,
   WorkflowContract,
   WorkflowDefinition,
@@ -159,7 +161,7 @@ export {
   ShutdownError,
   TransportUnavailableError,
 } from './transports/errors.js';
-export type { ErasedPayloads, EventStatus, RunStatus } from './transports/event-record.js';
+export type { ErasedPayloads, EventStatus, InboxRecord, RunStatus } from './transports/event-record.js';
 export type { KeyValueStore } from './transports/key-values.js';
 export type { MemoryTransportOptions } from './transports/memory/memory-transport.js';
 export { memoryTransport } from './transports/memory/memory-transport.js';

@@ -3,16 +3,17 @@ import { z } from 'zod';
 
 export const order = z.object({ id: z.string(), items: z.array(z.string()).min(1) });
 
+export const orderPaid = createEvent({
+  type: 'order.paid',
+  schema: z.object({ orderId: z.string() }),
+  key: ({ orderId }) => orderId,
+});
+
 /** The workflow as the web process and the worker share it. */
 export const fulfil = defineWorkflow({
   name: 'fulfil',
   service: 'fulfilment',
   input: order,
   output: z.object({ tracking: z.string() }),
-});
-
-export const orderPaid = createEvent({
-  type: 'order.paid',
-  schema: z.object({ orderId: z.string() }),
-  key: ({ orderId }) => orderId,
+  receives: [{ event: orderPaid, key: ({ id }) => id }],
 });

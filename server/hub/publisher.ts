@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { InvalidOptionError } from '../errors.js';
 import type { OperationDetails } from '../telemetry.js';
-import { type Envelope, sizeOf, workflowType } from '../transports/delivery.js';
+import { type AwaitedEvent, type Envelope, sizeOf, workflowType } from '../transports/delivery.js';
 import { deriveId } from '../transports/derived-ids.js';
 import type { Logger, Receipt, TransportManager } from '../transports/transport.js';
 import { InvalidKeyError, PartialEmitError } from './errors.js';
@@ -37,6 +37,8 @@ interface DraftTarget {
   readonly name: string;
   /** Service of a run, if the run is for one alone. */
   readonly service?: string | undefined;
+  /** Events that a run keeps. */
+  readonly receives?: WorkflowContract['receives'];
   readonly schema: PayloadSchema | undefined;
   readonly dedupeWindowMs: number;
   readonly keySource: KeySource;
@@ -117,11 +119,12 @@ export class Publisher implements EventPublisher {
     options?: EmitOptions,
     cause?: Cause,
   ): Draft | Promise<Draft> {
-    const { name, input: schema } = workflow;
+    const { name, input: schema, receives } = workflow;
     const target = {
       type: workflowType(name),
       name,
       service,
+      receives,
       schema,
       dedupeWindowMs: defaultDedupeWindowMs,
       keySource: this.#registry.keySourceOf(workflow),
@@ -147,7 +150,7 @@ export class Publisher implements EventPublisher {
   }
 
   #create(
-    { type, service, dedupeWindowMs, keySource }: DraftTarget,
+    { type, service, receives, dedupeWindowMs, keySource }: DraftTarget,
     payload: Snapshot,
     options: EmitOptions | undefined,
     cause: Cause | undefined,
@@ -156,6 +159,7 @@ export class Publisher implements EventPublisher {
     // Computed from what the handler receives, and apart from it: the function may change its argument.
     if (keySource.key !== undefined) draft.key = keyOf(keySource, payload.copy());
     if (service !== undefined) draft.service = service;
+    if (receives !== undefined) draft.receives = receivedBy(keySource.type, receives, payload);
     return draft;
   }
 
@@ -286,6 +290,19 @@ export class Publisher implements EventPublisher {
 }
 
 const noOptions: EmitOptions = {};
+
+/** Returns the events that a run keeps. @throws {InvalidKeyError} */
+function receivedBy(
+  workflow: string,
+  receives: NonNullable<WorkflowContract['receives']>,
+  input: Snapshot,
+): readonly AwaitedEvent[] {
+  return receives.flatMap(({ type, key: compute }) => {
+    // The schema, or the caller's claim, ensures that the input has the parameter's type.
+    const key = keyOf({ type: workflow, key: compute as (input: unknown) => unknown }, input.copy());
+    return key === undefined ? [] : [{ type, key }];
+  });
+}
 
 function* cutBatches(envelopes: readonly Envelope[]): Iterable<readonly Envelope[]> {
   let batch: Envelope[] = [];

@@ -297,8 +297,12 @@ function decodeJson(json: string, codec: Codec): string {
 /** Returns a copy of an envelope with another key, deduplication and payload, and with other received events if given. */
 function copyWith(
   envelope: Envelope,
-  { key, dedupe, body, receives = envelope.receives }: Pick<CompleteEnvelope, 'key' | 'dedupe' | 'body'> &
-    Pick<Envelope, 'receives'>,
+  {
+    key,
+    dedupe,
+    body,
+    receives = envelope.receives,
+  }: Pick<CompleteEnvelope, 'key' | 'dedupe' | 'body'> & Pick<Envelope, 'receives'>,
 ): Envelope {
   const { id, type, requestId, depth, delayMs, priority, replays, trace, causeId, parent, service } = envelope;
   // Several times as fast as a spread that is then overwritten.

@@ -107,6 +107,7 @@ const run = object<RunIntrospection>({
   acceptedAt: number,
   neededVersion: optional(number),
   endedAt: optional(number),
+  inbox: optional(object<NonNullable<RunIntrospection['inbox']>>({ kept: number, dropped: number })),
   error: optional(namedError),
   steps: array(step),
 });

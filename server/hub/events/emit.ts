@@ -141,7 +141,7 @@ export interface WorkflowRef<in TInput = unknown, out TResult = unknown> {
 export type Cause = Pick<Envelope, 'id' | 'requestId' | 'depth' | 'trace'>;
 
 /**
- * Event or run before it has an id. Whoever publishes it fills in the id, the `requestId` if it is empty, the key, and the service of a run:
+ * Event or run before it has an id. Whoever publishes it fills in the id, the `requestId` if it is empty, the key, and what a run has besides:
  * setting them costs less than a copy.
  */
 export class Draft implements Envelope {
@@ -156,6 +156,7 @@ export class Draft implements Envelope {
   readonly trace: Envelope['trace'];
   key: string | undefined;
   service: string | undefined;
+  receives: Envelope['receives'];
   readonly causeId: string | undefined;
   readonly #payload: Snapshot;
 

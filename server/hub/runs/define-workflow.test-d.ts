@@ -56,6 +56,26 @@ createWorkflow(fulfil, { key: () => 'a', run: () => ({ at: '' }) });
 // @ts-expect-error the name belongs to the definition
 createWorkflow(fulfil, { name: 'other', run: () => ({ at: '' }) });
 
+// The key of received events is computed from the input.
+defineWorkflow({
+  name: 'waiting',
+  input: z.object({ id: z.string(), n: z.string().transform(Number) }),
+  receives: [
+    {
+      event: shipped,
+      key: (input) => {
+        expectTypeOf(input).toEqualTypeOf<{ id: string; n: number }>();
+        return input.id;
+      },
+    },
+    { event: 'by name', key: () => undefined },
+  ],
+});
+// @ts-expect-error a key is a string
+defineWorkflow<{ n: number }>({ name: 'waiting', receives: [{ event: shipped, key: ({ n }) => n }] });
+// @ts-expect-error the events belong to the definition
+createWorkflow(fulfil, { receives: [], run: () => ({ at: '' }) });
+
 // Whoever starts it has the same types.
 const run = await hub.startWorkflow(fulfil, { id: '1', n: '2' });
 expectTypeOf(run).toEqualTypeOf<WorkflowHandle<{ at: string }>>();

@@ -1,8 +1,9 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import { quote } from '../../errors.js';
+import { InvalidOptionError, quote } from '../../errors.js';
 import { checkName, OptionChecker } from '../../options.js';
 import type { RunRetention } from '../../transports/delivery.js';
-import type { WorkflowRef } from '../events/emit.js';
+import type { EventRef, WorkflowRef } from '../events/emit.js';
+import { resolveEventName } from '../events/follow-ups.js';
 import type { Recorded } from '../events/payload.js';
 import { type JsonSchema, type PayloadSchema, resolveSchema } from '../events/payload-schema.js';
 
@@ -14,6 +15,14 @@ export interface RetainOptions {
   failed?: number;
   /** Maximum time since the end of a run, in milliseconds. @default no limit */
   ageMs?: number;
+}
+
+/** Events that each run of a workflow keeps from its acceptance on. */
+export interface ReceivedEvents<TInput = unknown> {
+  /** Event type, which has a `key`. */
+  event: EventRef<never, unknown> | string;
+  /** Returns the key of the events from the input, as the function receives it; `undefined` for a run that keeps none. */
+  key: (input: TInput) => string | undefined;
 }
 
 /** Options of `defineWorkflow`. */
@@ -37,8 +46,20 @@ export interface WorkflowDefinitionConfig<TInput = unknown> {
    * and stored with it.
    */
   key?: (input: TInput) => string | undefined;
+  /**
+   * Events that a run keeps from its acceptance on, at most 10 types: each event of the key, until `step.waitForEvent`
+   * takes it, the oldest first. Without it a wait receives only events that are accepted after it began. A run keeps at
+   * most 1,000 events and 1 MiB of payloads; beyond that the oldest is dropped. Not allowed with a `trigger`.
+   */
+  receives?: readonly ReceivedEvents<TInput>[];
   /** Ended runs to retain. @default the newest 50 completed and 200 failed runs, of any age */
   retain?: RetainOptions;
+}
+
+/** Checked {@link ReceivedEvents}. */
+export interface ContractReceives {
+  readonly type: string;
+  readonly key: (input: never) => unknown;
 }
 
 /** Checked options of a definition. */
@@ -51,6 +72,8 @@ export interface WorkflowContract {
   readonly output?: PayloadSchema;
   /** Returns the key of a run from its input. */
   readonly key?: (input: never) => unknown;
+  /** Types of the events that a run keeps, each with the function that computes their key. */
+  readonly receives?: readonly ContractReceives[];
   readonly retain: RunRetention;
 }
 
@@ -118,16 +141,19 @@ export function defineWorkflow(options: WorkflowDefinitionConfig): WorkflowDefin
 
 /** Options that belong to a definition: they are decided where a run is accepted. */
 export const contractOptions: readonly (keyof WorkflowDefinitionConfig)[] = [
-  ...(['name', 'service', 'description', 'input', 'output', 'key', 'retain'] as const),
+  ...(['name', 'service', 'description', 'input', 'output', 'key', 'receives', 'retain'] as const),
 ];
 
 /** Checks the values of the options of a definition. @throws {InvalidOptionError | InvalidSchemaError} */
 export function resolveContract(
-  options: Omit<WorkflowDefinitionConfig, 'key'> & { key?: (input: never) => unknown },
+  options: Omit<WorkflowDefinitionConfig, 'key' | 'receives'> & {
+    key?: (input: never) => unknown;
+    receives?: readonly ReceivedEvents<never>[];
+  },
   check: OptionChecker,
   owner: string,
 ): WorkflowContract {
-  const { name, service, description, input, output, key, retain } = options;
+  const { name, service, description, input, output, key, receives, retain } = options;
   check.string('description', description);
   check.function('key', key);
   return {
@@ -137,8 +163,28 @@ export function resolveContract(
     ...(input !== undefined && { input: resolveSchema(input, owner) }),
     ...(output !== undefined && { output: resolveSchema(output, owner, 'result') }),
     ...(key !== undefined && { key }),
+    ...(receives !== undefined && { receives: resolveReceives(receives, check, owner) }),
     retain: resolveRetention(retain, owner),
   };
+}
+
+const maxReceives = 10;
+
+function resolveReceives(
+  receives: readonly ReceivedEvents<never>[],
+  check: OptionChecker,
+  owner: string,
+): readonly ContractReceives[] {
+  const isList = Array.isArray(receives) && receives.length >= 1 && receives.length <= maxReceives;
+  check.that(isList, 'receives', `a list of 1 to ${maxReceives} events`, receives);
+  return receives.map((received) => {
+    const option = new OptionChecker(received, ['event', 'key'], owner, 'receives');
+    option.required('key', received.key);
+    option.function('key', received.key);
+    const type = resolveEventName(received.event, `receives.event of ${owner}`);
+    if (type === undefined) throw new InvalidOptionError(`receives.event of ${owner}`, 'set', undefined);
+    return { type, key: received.key };
+  });
 }
 
 /** Returns the contract of a definition; `undefined` if the value is not one. */

@@ -173,6 +173,48 @@ describe.each(everyTransport)('a defined workflow on the %s transport', (_name, 
     expect(await (await web.startWorkflow(strict, { n: 1, other: 2 })).result()).toEqual({ n: 1 });
   });
 
+  it('receives what comes before it waits, from its acceptance on, in order', async () => {
+    const transport = createTransport();
+    const paid = createEvent<{ orderId: string; n: number }>({ type: 'paid', key: ({ orderId }) => orderId });
+    const receiving = defineWorkflow<{ orderId: string }, number[]>({
+      name: 'receiving',
+      service: 'fulfilment',
+      receives: [
+        { event: paid, key: ({ orderId }) => orderId },
+        { event: 'other', key: () => undefined },
+      ],
+    });
+    const web = await startWeb(transport);
+    const run = await web.startWorkflow(receiving, { orderId: 'o-1' });
+    await web.emitMany(paid, [
+      { orderId: 'o-2', n: 0 },
+      { orderId: 'o-1', n: 1 },
+      { orderId: 'o-1', n: 2 },
+    ]);
+    expect((await run.status()).inbox).toEqual({ kept: 2, dropped: 0 });
+    const worker = newHub({ service: 'fulfilment', transport });
+    worker.workflow(
+      createWorkflow(receiving, {
+        run: async ({ input, step }) => {
+          const wait = (name: string): Promise<{ n: number }> => step.waitForEvent(name, paid, { key: input.orderId });
+          // Emitted before its wait begins.
+          await step.emit('charge', paid, { orderId: input.orderId, n: 3 });
+          const first = await wait('first');
+          const rest = await Promise.all([wait('second'), wait('third')]);
+          await step.sleep('pause', 20);
+          const last = await wait('last');
+          return [first, ...rest, last].map(({ n }) => n);
+        },
+      }),
+    );
+    await worker.start();
+    const lastStep = async (): Promise<unknown> => (await run.status()).steps.at(-1);
+    await vi.waitFor(async () => expect(await lastStep()).toMatchObject({ name: 'last', status: 'waiting' }));
+    await web.emit(paid, { orderId: 'o-1', n: 4 });
+    expect(await run.result()).toEqual([1, 2, 3, 4]);
+    expect((await run.status()).inbox).toBeUndefined();
+  });
+
   it('emits events of a definition that no hub registers', async () => {
     const transport = createTransport();
     const paid = createEvent<{ orderId: string }>({ type: 'paid', key: ({ orderId }) => orderId });
@@ -238,7 +280,20 @@ it('is not registered by another service', () => {
   );
 });
 
-it.each(['name', 'service', 'input', 'output', 'key', 'retain', 'description'])(
+it('with received events has no trigger', () => {
+  const definition = defineWorkflow({ name: 'w', receives: [{ event: 'paid', key: () => 'a' }] });
+  expect(() => createWorkflow(definition, { trigger: 'ordered', run: () => 1 })).toThrow(
+    'trigger of workflow "w" must be omitted, because the definition has receives',
+  );
+});
+
+it('is not started with an invalid key of its received events', async () => {
+  const definition = defineWorkflow({ name: 'w', service: 's', receives: [{ event: 'paid', key: () => '' }] });
+  const web = await startWeb(memoryTransport());
+  await expect(web.startWorkflow(definition, {})).rejects.toThrow('key of "w" is not valid');
+});
+
+it.each(['name', 'service', 'input', 'output', 'key', 'receives', 'retain', 'description'])(
   'refuses %s in its settings',
   (option) => {
     const settings = { run: () => ({ tracking: '' }), [option]: {} };
@@ -253,6 +308,9 @@ it.each([
   [{ name: 'w', key: 'id' }, 'key of the definition of workflow "w"'],
   [{ name: 'w', trigger: 'a' }, 'option of the definition of workflow "w"'],
   [{ name: 'w', input: 1 }, 'schema of the definition of workflow "w"'],
+  [{ name: 'w', receives: [] }, 'receives of the definition of workflow "w"'],
+  [{ name: 'w', receives: [{ event: 'a' }] }, 'receives.key of the definition of workflow "w"'],
+  [{ name: 'w', receives: [{ key: () => 'a' }] }, 'receives.event of the definition of workflow "w"'],
   [{ name: 'w', retain: { completed: -1 } }, 'retain.completed of the definition of workflow "w"'],
   [undefined, 'name of defineWorkflow'],
 ])('checks the options of the definition %j', (options, subject) => {

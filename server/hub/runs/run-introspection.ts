@@ -1,7 +1,7 @@
 import type { ErrorInfo } from '../../errors.js';
 import type { Redactor } from '../../redaction.js';
 import type { WaitResolution } from '../../transports/delivery.js';
-import type { OpenWait, RunRecord, RunStatus } from '../../transports/event-record.js';
+import type { InboxRecord, OpenWait, RunRecord, RunStatus } from '../../transports/event-record.js';
 import type { TurnFacts } from '../events/reported-agents.js';
 import {
   entryOutput,
@@ -72,6 +72,8 @@ export interface RunIntrospection {
   /** Epoch milliseconds; absent while the run is pending. */
   readonly endedAt?: number;
   readonly error?: { readonly name: string; readonly message: string };
+  /** Events that a pending run keeps until its waits take them; absent if its definition has no `receives`. */
+  readonly inbox?: InboxRecord;
   /** Steps that are recorded or wait, in the order of recording, then the remaining steps of a list. */
   readonly steps: readonly StepIntrospection[];
 }
@@ -138,6 +140,7 @@ export function introspectRun(
     acceptedAt,
     ...(neededVersion !== undefined && { neededVersion }),
     ...(endedAt !== undefined && { endedAt }),
+    ...(record.inbox !== undefined && { inbox: record.inbox }),
     ...(error !== undefined && { error: { name: error.name, message: error.message } }),
     steps: all.map((step) => (step.error === undefined ? step : { ...step, error: redactor.recorded(step.error) })),
   };

@@ -217,11 +217,17 @@ function resolveWorkflow(
   check: OptionChecker,
   owner: string,
 ): HubWorkflow<unknown, never> {
-  const { key } = contract;
+  const { key, receives } = contract;
   const { version = 1, concurrencyPerKey } = settings;
   check.count('version', version);
   const trigger = resolveEventName(settings.trigger, `trigger of ${owner}`);
   check.that(key === undefined || trigger === undefined, 'key', 'omitted if there is a trigger', key);
+  check.that(
+    receives === undefined || trigger === undefined,
+    'trigger',
+    'omitted, because the definition has receives',
+    trigger,
+  );
   check.count('concurrencyPerKey', concurrencyPerKey);
   const hasKey = key !== undefined || trigger !== undefined;
   check.that(concurrencyPerKey === undefined || hasKey, 'key', 'set if concurrencyPerKey is', key);

@@ -31,7 +31,7 @@ export function describeInboxes(stage: ContractStage): void {
 
   describe('a run that receives events', () => {
     it('keeps those of its key from its acceptance on, and its waits take them in their order', async () => {
-      const shop = await consume([runs, 'paid']);
+      const shop = await consume([runs]);
       const run = envelope('run', { receives });
       await shop.transport.publish([run]);
       const sent = [paid(1), paid(2), paid(3)];
