@@ -22,6 +22,7 @@ it('exports exactly these names', () => {
       "BetaProvider",
       "CancelledError",
       "CodecError",
+      "CodecMismatchError",
       "ContentFilterError",
       "ConversationMemory",
       "CrashLoopError",
