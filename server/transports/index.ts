@@ -32,6 +32,7 @@ export type {
   ErasedPayloads,
   EventRecord,
   EventStatus,
+  InboxRecord,
   OpenWait,
   RecentEvents,
   RequestRecords,

@@ -95,10 +95,6 @@ export interface WorkflowDefinition<in TStart = unknown, out TResult = unknown, 
   readonly [implementedType]?: (input: TInput) => TReturn;
 }
 
-type Output<TSchema extends StandardSchemaV1> = StandardSchemaV1.InferOutput<TSchema>;
-type Input<TSchema extends StandardSchemaV1> = StandardSchemaV1.InferInput<TSchema>;
-type Options<TInput> = Omit<WorkflowDefinitionConfig<TInput>, 'input' | 'output'>;
-
 /**
  * Creates a definition of a workflow. Any process of the transport can start, read, await, watch and cancel its runs with
  * it; the service that runs them registers `createWorkflow(definition, { run })`.
@@ -120,15 +116,28 @@ type Options<TInput> = Omit<WorkflowDefinitionConfig<TInput>, 'input' | 'output'
  * @throws {InvalidOptionError | InvalidSchemaError}
  */
 export function defineWorkflow<TInput extends StandardSchemaV1, TOutput extends StandardSchemaV1 = StandardSchemaV1>(
-  options: Options<Output<TInput>> & { input: TInput; output?: TOutput },
-): WorkflowDefinition<Input<TInput>, Recorded<Output<TOutput>>, Output<TInput>, Input<TOutput>>;
+  options: Omit<WorkflowDefinitionConfig<StandardSchemaV1.InferOutput<TInput>>, 'input' | 'output'> & {
+    input: TInput;
+    output?: TOutput;
+  },
+): WorkflowDefinition<
+  StandardSchemaV1.InferInput<TInput>,
+  Recorded<StandardSchemaV1.InferOutput<TOutput>>,
+  StandardSchemaV1.InferOutput<TInput>,
+  StandardSchemaV1.InferInput<TOutput>
+>;
 /** Creates a definition of a workflow whose result alone has a Standard Schema. Throws the same errors. */
 export function defineWorkflow<TOutput extends StandardSchemaV1>(
-  options: Options<unknown> & { input?: JsonSchema; output: TOutput },
-): WorkflowDefinition<unknown, Recorded<Output<TOutput>>, unknown, Input<TOutput>>;
+  options: Omit<WorkflowDefinitionConfig<unknown>, 'input' | 'output'> & { input?: JsonSchema; output: TOutput },
+): WorkflowDefinition<
+  unknown,
+  Recorded<StandardSchemaV1.InferOutput<TOutput>>,
+  unknown,
+  StandardSchemaV1.InferInput<TOutput>
+>;
 /** Creates a definition of a workflow. The type arguments are those of its input and its result. Throws the same errors. */
 export function defineWorkflow<TInput = unknown, TResult = unknown>(
-  options: Options<TInput> & { input?: JsonSchema; output?: JsonSchema },
+  options: Omit<WorkflowDefinitionConfig<TInput>, 'input' | 'output'> & { input?: JsonSchema; output?: JsonSchema },
 ): WorkflowDefinition<TInput, Recorded<TResult>, TInput, TResult>;
 export function defineWorkflow(options: WorkflowDefinitionConfig): WorkflowDefinition {
   checkName(options?.name, 'name of defineWorkflow');

@@ -28,7 +28,7 @@ interface Stored {
 export const inboxKey = 'inbox';
 
 /** Returns the key of a kept event. In the order of the keys the inbox comes first, and then its events in their order. */
-export function keptKey(number: number): string {
+function keptKey(number: number): string {
   return `kept ${String(number).padStart(12, '0')}`;
 }
 
