@@ -38,23 +38,16 @@ export type CompactAnswer = Pick<RecordedAnswer, 'answer'> & {
 };
 
 /** Returns the answer without what is usually the same. Fields that are `undefined` are not recorded. */
-export function toCompactAnswer({
-  answer,
-  calls,
-  asks,
-  spent,
-  steps,
-  marked,
-  startedAt,
-  ...turn
-}: RecordedAnswer): CompactAnswer {
+export function toCompactAnswer(recorded: RecordedAnswer): CompactAnswer {
+  // No rest of the fields, here and below: it takes longer than the turn's record.
+  const { answer, calls, asks, isOverBudget, provider, spent, steps, marked, startedAt } = recorded;
   const hasOwnIds = calls.length === answer.toolCalls.length && calls.every((call, i) => call === answer.toolCalls[i]);
   return {
     answer,
     calls: hasOwnIds ? undefined : calls,
     asks: asks.length === 0 ? undefined : asks,
-    isOverBudget: turn.isOverBudget ? true : undefined,
-    provider: turn.provider === 0 ? undefined : turn.provider,
+    isOverBudget: isOverBudget ? true : undefined,
+    provider: provider === 0 ? undefined : provider,
     spent: isSameUsage(spent, answer.usage) ? undefined : spent,
     steps: steps.every((step, i) => step === calls[i]?.name) ? undefined : steps,
     marked: marked.length === 0 ? undefined : marked,
@@ -63,9 +56,10 @@ export function toCompactAnswer({
 }
 
 /** Returns the answer that {@link toCompactAnswer} was called with. */
-export function toRecordedAnswer({ answer, startedAt, ...parts }: CompactAnswer): RecordedAnswer {
-  const { calls = [...answer.toolCalls], asks = [], isOverBudget = false, provider = 0, spent = answer.usage } = parts;
-  const { steps = calls.map(({ name }) => name), marked = [] } = parts;
+export function toRecordedAnswer(compact: CompactAnswer): RecordedAnswer {
+  const { answer, asks = none, isOverBudget = false, provider = 0, marked = none, startedAt } = compact;
+  const { calls = [...answer.toolCalls], spent = answer.usage } = compact;
+  const { steps = calls.map(({ name }) => name) } = compact;
   return { answer, calls, asks, isOverBudget, provider, spent, steps, marked, startedAt };
 }
 
@@ -103,6 +97,14 @@ export interface AnswerSource {
 
 const unknownTool = 'unknown tool';
 const noSteps: readonly string[] = [];
+const none: readonly number[] = [];
+
+/** Returns the positions of the calls of an answer whose start is recorded. */
+export function markedCalls({ calls, asks }: TurnAnswer, source: AnswerSource): readonly number[] {
+  const isMarked = (index: number): boolean =>
+    asks.includes(index) || !source.isRetryable(calls[index]?.name ?? unknownTool);
+  return calls.some((_, index) => isMarked(index)) ? [...calls.keys()].filter(isMarked) : none;
+}
 
 /** Returns a name per call of an answer: that of its tool, with an ordinal if the turn calls the tool more than once. */
 export function stepNames(calls: readonly ToolCall[], source: AnswerSource): readonly string[] {

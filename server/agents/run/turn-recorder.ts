@@ -27,6 +27,7 @@ import {
   type AskedTurn,
   type CompactAnswer,
   isJsonAnswer,
+  markedCalls,
   type RecordedCall,
   stepNames,
   toCompactAnswer,
@@ -109,14 +110,14 @@ export class TurnRecorder {
       if (asked !== undefined) {
         const spent = usageSince(source.usage, before);
         const startedAt = turn === 1 ? this.#timer.startedAt : undefined;
-        const marked = asked.calls.flatMap(({ name }, index) =>
-          asked.asks.includes(index) || !source.isRetryable(name) ? [index] : [],
-        );
-        const answer = toCompactAnswer({ ...asked, spent, steps: stepNames(asked.calls, source), marked, startedAt });
+        const { answer, calls, asks, isOverBudget, provider } = asked;
+        const steps = stepNames(calls, source);
+        const marked = markedCalls(asked, source);
+        const recorded = { answer, calls, asks, isOverBudget, provider, spent, steps, marked, startedAt };
         // The first turn shows what the memory spent to shorten the conversation.
         const shown = shownUsage(turn === 1 ? source.usage : spent);
         const facts = { ...this.#facts, model: source.model, usage: shown };
-        return new StepResult(answer, facts, isJsonAnswer(asked.answer));
+        return new StepResult(toCompactAnswer(recorded), facts, isJsonAnswer(answer));
       }
       // A larger budget lets the next attempt go on.
       if (!recordsFailures) throw outOfBudget;
