@@ -75,10 +75,6 @@ class HubRuntime extends HubReader implements Hub {
     setMaxListeners(0, this.#stopped.signal);
   }
 
-  get service(): string {
-    return this.transport.service;
-  }
-
   // The overloads of Hub.event ensure that a payload has the type that handler and key declare.
   event(config: object, settings?: object): never {
     const definition = definitionConfig(config);

@@ -66,6 +66,10 @@ export class HubReader {
     );
   }
 
+  get service(): string {
+    return this.transport.service;
+  }
+
   async getRun(
     source: WorkflowRef<never> | EventRef<never, unknown> | string,
     id: string,

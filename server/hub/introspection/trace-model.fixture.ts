@@ -92,7 +92,7 @@ class Simulation {
     this.#replayAt = replayAt;
   }
 
-  /** Returns the rows of a run: its steps, then what it led to in the order of acceptance. */
+  /** Returns the rows of a run: its steps, each with the run that it invoked, then what else it led to in the order of acceptance. */
   run(program: readonly Statement[], name: string, startsAt: number, depth: number, path: string): Run {
     const steps: Shown[] = [];
     const interrupted: Shown[] = [];
@@ -134,11 +134,11 @@ class Simulation {
         if (signalAfterMs !== null) this.actions.push({ at, do: 'signal', label });
         wait('event', 'wait', from);
       } else if (statement.do === 'invoke') {
-        const child = this.run(statement.program, 'child', at, depth + 1, label);
-        caused.push(...child.rows);
+        const child = this.run(statement.program, 'child', at, depth + 2, label);
         at = child.endsAt;
         if (child.state === 'cancelled') wait('invoke', 'invoke', from);
         else add('invoke', 'invoke', child.state, at - from);
+        steps.push(...child.rows);
       } else if (statement.do === 'emit') {
         add('emit', 'emit', 'completed', null);
         caused.push(...simulateEvent(statement.fails, at, depth + 1));
