@@ -10,6 +10,7 @@ import { withVersion } from '../measuring/peer-version.js';
 import type { Row } from '../measuring/row.js';
 import { untilSuspended } from '../measuring/until-suspended.js';
 import { chainWorkflow, steps } from '../runs/chain-workflow.js';
+import { calledRuns } from './called-runs.js';
 import { type ClosableContender, usedBytes } from './redis.js';
 
 const runsPerRound = 1_000;
@@ -27,6 +28,7 @@ export async function redisRuns(): Promise<Row[]> {
     return [
       ...(await stepsBesideJobs(server.url)),
       ...(await commandsPerStep(server.url)),
+      ...(await calledRuns(server.url)),
       ...(await suspendedRuns(server.url)),
     ];
   } finally {
