@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import type { RunIntrospection } from '../../server/dashboard/protocol.js';
 import { formatDateTime, formatMoment } from '../format/clock-time.js';
 import { formatAge, formatAgo, formatDuration } from '../format/duration.js';
+import { formatCount } from '../format/number.js';
 import { Icon, type IconName } from '../shared/icon.js';
 import { IdLink } from '../shared/links.js';
 import { type State, stepState, waitText } from './workflow-summary.js';
@@ -30,7 +31,7 @@ interface RunLineProps extends Omit<RunListProps, 'runs'> {
 }
 
 function RunLine({ run, serverNow, query }: RunLineProps): JSX.Element {
-  const { id, status, attempt, acceptedAt, endedAt, error } = run;
+  const { id, status, attempt, acceptedAt, endedAt, error, inbox } = run;
   const note = error === undefined ? waitNote(run, serverNow) : undefined;
   return (
     <li class="run">
@@ -52,6 +53,12 @@ function RunLine({ run, serverNow, query }: RunLineProps): JSX.Element {
         </p>
       )}
       {note !== undefined && <p class="run-note muted">{note}</p>}
+      {inbox !== undefined && inbox.dropped > 0 && (
+        <p class="run-note tone-stale">
+          {formatCount(inbox.dropped)} received {inbox.dropped === 1 ? 'event was' : 'events were'} dropped: a run keeps
+          at most 1,000 events and 1 MiB
+        </p>
+      )}
     </li>
   );
 }

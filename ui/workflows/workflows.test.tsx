@@ -1,5 +1,6 @@
 import { screen, within } from '@testing-library/preact';
 import { expect, test } from 'vitest';
+import type { RunIntrospection } from '../../server/dashboard/protocol.js';
 import { createFakeApi, type FakeApi } from '../testing/fake-api.js';
 import { openPage } from '../testing/open-page.js';
 import { agentOf, countsOf, eventOf, runOf, SERVER_NOW, workflowOf } from '../testing/test-data.js';
@@ -98,4 +99,15 @@ test('says that a workflow is unknown or that there are none', async () => {
   await page.poll();
   expect(screen.getByText('No workflows yet')).toBeTruthy();
   expect(screen.getByText('hub.workflow')).toBeTruthy();
+});
+
+test('a run says how many events it received and dropped', async () => {
+  const api = createFakeApi([]);
+  const run = (id: string, dropped: number): RunIntrospection =>
+    runOf(id, 'suspended', [], { inbox: { kept: 1_000, dropped } });
+  api.workflows = [workflowOf('fulfil', [], { runs: [run('a', 12), run('b', 0)] })];
+  await openPage(api, '#/workflows');
+  expect(screen.getAllByText(/dropped/).map(({ textContent }) => textContent)).toEqual([
+    '12 received events were dropped: a run keeps at most 1,000 events and 1 MiB',
+  ]);
 });
