@@ -50,8 +50,12 @@ export function App({ monitor: live, navigation, preferences }: AppProps): JSX.E
         showHelp,
         refresh: () => monitor.refresh(),
         focusSearch: () => {
-          // The other views have no search box. Effects have run when the next task begins.
-          if (search.current === null) navigation.go({ view: 'events', name: null });
+          if (search.current !== null) {
+            search.current.focus();
+            return;
+          }
+          // The other views have no search box. It is there when the next task begins.
+          navigation.go({ view: 'events', name: null });
           setTimeout(() => search.current?.focus());
         },
         moveFocus: (step) => rowFocus.current?.move(step),
