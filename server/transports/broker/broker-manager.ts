@@ -60,7 +60,8 @@ export class BrokerManager implements TransportManager {
   }
 
   async start(options: ConsumeOptions): Promise<void> {
-    await options.onRegister?.();
+    // Without it, what the caller publishes next finds the subscriptions.
+    if (options.onRegister !== undefined) await options.onRegister();
     await this.#broker.journal.change(() => {
       const { describe, describeProcess } = options;
       if (describe !== undefined) {
