@@ -54,6 +54,7 @@ export {
   retainedWaits,
 } from './limits.js';
 export { DurationSketch, DurationTotals, durationBoundsMs, durationBucket } from './statistics/durations.js';
+export { NumberReader, NumberWriter } from './statistics/packed-numbers.js';
 export type {
   Counts,
   DurationCounts,

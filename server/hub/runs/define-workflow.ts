@@ -59,6 +59,7 @@ export interface WorkflowDefinitionConfig<TInput = unknown> {
 /** Checked {@link ReceivedEvents}. */
 export interface ContractReceives {
   readonly type: string;
+  /** Returns the key of the events from the input. */
   readonly key: (input: never) => unknown;
 }
 

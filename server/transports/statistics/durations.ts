@@ -276,6 +276,7 @@ export class DurationTotals {
     return { counts: [...this.#counts], sumMs: this.#sumMs };
   }
 
+  /** Writes the counts and their sum. */
   write(writer: NumberWriter): void {
     const wholeMs = Math.floor(this.#sumMs);
     writer.write(Math.min(wholeMs, Number.MAX_SAFE_INTEGER));

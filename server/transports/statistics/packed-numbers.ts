@@ -19,6 +19,7 @@ export class NumberWriter {
   #bytes = Buffer.alloc(1_024);
   #length = 0;
 
+  /** Writes a whole number. */
   write(value: number): void {
     this.#reserve(maxDigits);
     let rest = value;
@@ -58,10 +59,12 @@ export class NumberReader {
   readonly #text: string;
   #at = 0;
 
+  /** @param text what a writer returned */
   constructor(text: string) {
     this.#text = text;
   }
 
+  /** Every number was read. */
   get isAtEnd(): boolean {
     return this.#at >= this.#text.length;
   }
@@ -76,6 +79,7 @@ export class NumberReader {
     return this.#text.slice(start, this.#at);
   }
 
+  /** Returns the next number; 0 at the end. */
   next(): number {
     let value = 0;
     for (let unit = 1, count = 0; count < maxDigits && this.#at < this.#text.length; unit *= base, count += 1) {
