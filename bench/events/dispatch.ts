@@ -14,6 +14,9 @@ interface Order {
 
 const order = (id: number): Order => ({ id, customer: 'ada', items: [{ sku: 'tea', quantity: 2 }] });
 
+// A request that emits a few events, and a job that emits many.
+const burstSizes = [batch, 1_000] as const;
+
 /** Measures one event to one async handler in memory, from `emit` to the end of the handler. */
 export async function dispatch(): Promise<Row[]> {
   let sum = 0;
@@ -23,38 +26,43 @@ export async function dispatch(): Promise<Row[]> {
     sum += id;
     handled.count();
   };
-  const rows = await compare({
-    scenario: `one event to one handler, ${batch} at once`,
-    unit: 'events/s',
-    times: 100_000,
-    hubline: await hubline(handle, handled),
-    peers: [
-      { name: 'bare awaited call', run: (events) => inBatches(events, (id) => handle(order(id))) },
-      emittery(handle),
-      await moleculer(handle),
-    ],
-  });
+  const rows: Row[] = [];
+  for (const size of burstSizes) {
+    rows.push(
+      ...(await compare({
+        scenario: `one event to one handler, ${size} at once`,
+        unit: 'events/s',
+        times: 100_000,
+        hubline: await hubline(handle, handled, size),
+        peers: [
+          { name: 'bare awaited call', run: (events) => inBatches(events, (id) => handle(order(id)), size) },
+          emittery(handle, size),
+          await moleculer(handle, size),
+        ],
+      })),
+    );
+  }
   if (sum === 0) throw new Error('no handler ran');
   return rows;
 }
 
-function emittery(handle: (order: Order) => Promise<void>): Contender {
+function emittery(handle: (order: Order) => Promise<void>, size: number): Contender {
   const emitter = new Emittery<{ 'order.created': Order }>();
   emitter.on('order.created', (event) => handle('data' in event ? event.data : event));
   return {
     name: withVersion('emittery'),
-    run: (events) => inBatches(events, (id) => emitter.emit('order.created', order(id))),
+    run: (events) => inBatches(events, (id) => emitter.emit('order.created', order(id)), size),
   };
 }
 
-async function moleculer(handle: (order: Order) => Promise<void>): Promise<Contender> {
+async function moleculer(handle: (order: Order) => Promise<void>, size: number): Promise<Contender> {
   // With counters, because Hubline always counts.
   const broker = new ServiceBroker({ logger: false, metrics: true });
   broker.createService({ name: 'shop', events: { 'order.created': (ctx: { params: Order }) => handle(ctx.params) } });
   await broker.start();
   return {
     name: withVersion('moleculer'),
-    run: (events) => inBatches(events, (id) => broker.emit('order.created', order(id))),
+    run: (events) => inBatches(events, (id) => broker.emit('order.created', order(id)), size),
     target: { of: 'ratio', limit: 'at least', value: 2 },
   };
 }
@@ -62,15 +70,16 @@ async function moleculer(handle: (order: Order) => Promise<void>): Promise<Conte
 async function hubline(
   handle: (order: Order) => Promise<void>,
   handled: ReturnType<typeof countdown>,
+  size: number,
 ): Promise<Contender['run']> {
   const hub = createHub();
   const created = hub.event<Order>({ type: 'order.created', handler: ({ payload }) => handle(payload) });
   await hub.start();
   return async (events) => {
-    for (let from = 0; from < events; from += batch) {
+    for (let from = 0; from < events; from += size) {
       // emit of the peers resolves when the handler has ended, emit of Hubline when the event is accepted.
-      const done = handled.of(batch);
-      await inBatches(batch, (index) => hub.emit(created, order(from + index)));
+      const done = handled.of(size);
+      await inBatches(size, (index) => hub.emit(created, order(from + index)), size);
       await done;
     }
   };

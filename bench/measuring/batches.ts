@@ -2,9 +2,13 @@
 export const batch = 100;
 
 /** Calls `act` for each index, one batch at a time. */
-export async function inBatches(times: number, act: (index: number) => Promise<unknown>): Promise<void> {
-  for (let from = 0; from < times; from += batch) {
-    await Promise.all(Array.from({ length: batch }, (_, index) => act(from + index)));
+export async function inBatches(
+  times: number,
+  act: (index: number) => Promise<unknown>,
+  size: number = batch,
+): Promise<void> {
+  for (let from = 0; from < times; from += size) {
+    await Promise.all(Array.from({ length: size }, (_, index) => act(from + index)));
   }
 }
 

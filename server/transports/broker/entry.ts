@@ -1,5 +1,5 @@
 import type { ErrorInfo } from '../../errors.js';
-import type { Envelope } from '../delivery.js';
+import { type Envelope, sizeOf } from '../delivery.js';
 import { type AttemptRecord, keepAttempt, type OpenWait } from '../event-record.js';
 import type { RememberedId } from './dedupe-window.js';
 import type { Inbox, StoredCondition } from './inbox.js';
@@ -146,29 +146,56 @@ export class AcceptanceOrder {
   }
 }
 
-/** Number of entries: as many as events start in a turn of the event loop. */
-const maxEntries = 256;
+/** Maximum number of entries: more than a burst of emits in a turn of the event loop. */
+const maxEntries = 2_048;
+/** Maximum length of the JSON of their payloads together, in bytes. */
+const maxBytes = 2 * 1_048_576;
 
 /**
  * Pending entries that were accepted last, whose payloads may be values. An event that ends soon needs no JSON, and a
  * backlog takes no more memory than its JSON.
  */
 export class RecentEntries {
+  /** Entries at the positions from the oldest one to the newest one. Those that have ended leave gaps. */
   readonly #entries: (Entry | undefined)[] = Array(maxEntries).fill(undefined);
-  #next = 0;
+  /** Sizes of their payloads when they were added: an envelope may change. */
+  readonly #sizes: number[] = Array(maxEntries).fill(0);
+  #oldest = 0;
+  #positions = 0;
+  #bytes = 0;
 
-  /** Adds an entry, and packs the payload of the oldest one if there are too many. */
+  /** Adds an entry, and packs the payloads of the oldest ones if there are too many. */
   add(entry: Entry): void {
-    this.#entries[this.#next]?.envelope.pack?.();
-    this.#entries[this.#next] = entry;
-    entry.recentIndex = this.#next;
-    this.#next = this.#next + 1 === maxEntries ? 0 : this.#next + 1;
+    if (this.#positions === maxEntries) this.#evictOldest();
+    const index = (this.#oldest + this.#positions) % maxEntries;
+    this.#positions += 1;
+    this.#entries[index] = entry;
+    entry.recentIndex = index;
+    const size = sizeOf(entry.envelope);
+    this.#sizes[index] = size;
+    this.#bytes += size;
+    while (this.#bytes > maxBytes) this.#evictOldest();
   }
 
   /** Removes an entry that has ended. */
   remove(entry: Entry): void {
     const { recentIndex } = entry;
-    if (this.#entries[recentIndex] === entry) this.#entries[recentIndex] = undefined;
+    if (this.#entries[recentIndex] === entry) this.#clear(recentIndex);
+  }
+
+  #evictOldest(): void {
+    const oldest = this.#entries[this.#oldest];
+    if (oldest !== undefined) {
+      oldest.envelope.pack?.();
+      this.#clear(this.#oldest);
+    }
+    this.#oldest = (this.#oldest + 1) % maxEntries;
+    this.#positions -= 1;
+  }
+
+  #clear(index: number): void {
+    this.#entries[index] = undefined;
+    this.#bytes -= this.#sizes[index] ?? 0;
   }
 }
 

@@ -16,19 +16,33 @@ async function started() {
   const subscriptions = [{ type: 'a' }, { type: 'run', retainsRuns: true }, { type: 'blocked', concurrency: 1 }];
   await transport.start({ concurrency: 1_000, subscriptions, onDelivery: (delivery) => deliveries.push(delivery) });
   /** Publishes an event that reports its id when it is packed. */
-  const publish = (type: string): string => {
-    const sent: Envelope = envelope(type, { pack: () => packed.add(sent.id) });
+  const publish = (type: string, size = 60): string => {
+    const sent: Envelope = envelope(type, { size: () => size, pack: () => packed.add(sent.id) });
     void transport.publish([sent]);
     return sent.id;
   };
   return { clock, transport, deliveries, packed, publish };
 }
 
-it('packs the payloads of a backlog except the newest 256', async () => {
+it.each<[string, number, number]>([
+  ['the newest 2,048', 60, 2_048],
+  ['the newest 2 MiB', 8_192, 256],
+])('packs the payloads of a backlog except %s', async (_, size, count) => {
   const { clock, transport, packed, publish } = await started();
-  const sent = Array.from({ length: 300 }, () => publish('blocked'));
+  const sent = Array.from({ length: count + 44 }, () => publish('blocked', size));
   await clock.settle();
   expect([...packed]).toEqual(sent.slice(0, 44));
+  await transport.close({ drainMs: 0 });
+});
+
+it('packs no payload of a burst of a thousand events that end', async () => {
+  const { clock, transport, deliveries, packed, publish } = await started();
+  for (let burst = 0; burst < 10; burst += 1) {
+    for (let index = 0; index < 1_000; index += 1) publish('a');
+    await clock.settle();
+    for (const delivery of deliveries.splice(0)) await delivery.commit(done);
+  }
+  expect(packed.size).toBe(0);
   await transport.close({ drainMs: 0 });
 });
 
