@@ -90,9 +90,19 @@ function startsText({ startedAt, attempts, neededVersion, lease }: Entry): strin
 }
 
 /** Returns the part of an envelope without columns of its own. */
-function envelopeText(envelope: Envelope): string {
-  const { requestId, depth, delayMs, replays, dedupe, trace, key, causeId, parent, receives } = envelope;
-  const stored: Omit<CompleteEnvelope, 'id' | 'type' | 'body' | 'priority'> = {
+function envelopeText({
+  requestId,
+  depth,
+  delayMs,
+  replays,
+  dedupe,
+  trace,
+  key,
+  causeId,
+  parent,
+  receives,
+}: Envelope): string {
+  const stored: Omit<CompleteEnvelope, 'id' | 'type' | 'body' | 'priority'> & Pick<Envelope, 'receives'> = {
     requestId,
     depth,
     delayMs,
@@ -102,8 +112,9 @@ function envelopeText(envelope: Envelope): string {
     key,
     causeId,
     parent,
+    receives,
   };
-  return JSON.stringify({ ...stored, receives });
+  return JSON.stringify(stored);
 }
 
 function endText(end: object | undefined, { endOrder }: EntryRecord): string | null {
