@@ -102,7 +102,8 @@ export interface AgentIntrospection extends AgentSummary {
   readonly suspended?: number;
   /**
    * Percentiles of the durations of its runs since the start of the processes: from the start of a run, in whichever
-   * process, to its end, suspended time included. Aborted runs do not count. Absent before a run has ended.
+   * process, to its end, suspended time included. The maximum is accurate to 10 % as well. Aborted runs do not count.
+   * Absent before a run has ended.
    */
   readonly durationMs?: Durations;
   /**

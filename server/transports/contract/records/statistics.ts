@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { workflowType } from '../../delivery.js';
+import { type Delivery, type Envelope, workflowType } from '../../delivery.js';
 import { durationBoundsMs } from '../../statistics/durations.js';
+import { countersOf } from '../../statistics/stats.js';
 import type { TransportManager } from '../../transport.js';
 import type { ContractStage } from '../contract-stage.js';
 import { envelope } from '../envelope.js';
-import { completed, failed, retry } from '../outcome.js';
+import { completed, failed, retry, suspended } from '../outcome.js';
 
 /** Tests failures, metrics and revisions. */
 export function describeStatistics({ consume, next, now, advance, counts }: ContractStage): void {
@@ -20,6 +21,38 @@ export function describeStatistics({ consume, next, now, advance, counts }: Cont
       expect(failures[0]).toMatchObject({ attempt: 1, name: 'Error' });
       expect(failures[0]).not.toHaveProperty('payload');
       expect(failures[0]).not.toHaveProperty('body');
+    });
+
+    it('have every counter of the list', async () => {
+      const shop = await consume([{ type: 'run', retainsRuns: true }]);
+      const start = async (): Promise<Delivery> => {
+        await shop.transport.publish([envelope('run')]);
+        return next(shop);
+      };
+      await (await start()).commit(completed());
+      await (await start()).commit(failed('no'));
+      await (await start()).commit(retry(60_000));
+      await (await start()).commit({ status: 'released', durationMs: 1, delayMs: 0, version: 2 });
+      const waiting = await start();
+      await waiting.wait([{ key: 'approval:a', event: { type: 'decided', key: 'a' }, isApproval: true }]);
+      await waiting.commit(suspended(0));
+      const once = (): Envelope => envelope('run', { delayMs: 60_000, dedupe: { id: 'once', windowMs: 60_000 } });
+      await shop.transport.publish([once()]);
+      await shop.transport.publish([once()]);
+      const cancelled = envelope('run', { delayMs: 60_000 });
+      await shop.transport.publish([cancelled]);
+      const error = { name: 'CancelledError', message: 'cancelled' };
+      await shop.transport.runs.cancel(cancelled.id, () => {
+        return { status: 'failed', cancelled: true, durationMs: 0, error, followUps: [] };
+      });
+      const running = await start();
+      const counted = await counts(shop.transport, 'run');
+      // A counter that is added to the list and forgotten in a store is 0, or absent.
+      const missing = countersOf('stored', 'live', 'optional', 'latest', 'oldest').filter(
+        (name) => !(Number(counted[name]) > 0),
+      );
+      expect(missing).toEqual([]);
+      await running.commit(completed());
     });
 
     it('count by the minute, 5 minutes and hour', async () => {
