@@ -1,4 +1,4 @@
-import type { AgentDescription, AgentSource } from '../hub/events/reported-agents.js';
+import { type AgentDescription, type AgentSource, shownUsage } from '../hub/events/reported-agents.js';
 import type { ResolvedRetry } from '../hub/events/retry-policy.js';
 import type { Clock } from '../transports/clock.js';
 import { DurationSketch, durationBucket } from '../transports/statistics/durations.js';
@@ -9,7 +9,7 @@ import type { AgentMemory } from './memory/conversation-memory.js';
 import type { ModelOptions, ModelProvider } from './model/model-provider.js';
 import type { OutputSchema } from './model/output-schema.js';
 import type { PriceList } from './model/price.js';
-import { noUsage, shownUsage, type TokenUsage } from './model/token-usage.js';
+import { noUsage, type TokenUsage } from './model/token-usage.js';
 import type { AgentRegistry } from './multi-agent/delegation.js';
 import type { ModelCandidate } from './run/candidate-caller.js';
 import type { ToolRegistry } from './tools/tool-registry.js';

@@ -1,4 +1,3 @@
-import type { TurnUsage } from '../../hub/events/reported-agents.js';
 import { recordOf } from './foreign-values.js';
 
 /** Number of tokens of one or more model calls. */
@@ -22,23 +21,6 @@ export interface TokenUsage {
 export interface CallSpending extends TokenUsage {
   /** Number of their runs. Absent if none. */
   runs?: number;
-}
-
-/** Returns the counts that introspection shows. */
-export function shownUsage({
-  promptTokens,
-  completionTokens,
-  totalTokens,
-  cachedTokens,
-  reasoningTokens,
-  cost,
-}: TokenUsage): TurnUsage {
-  // No spreads: a durable turn takes microseconds.
-  const shown: { -readonly [Key in keyof TurnUsage]: TurnUsage[Key] } = { promptTokens, completionTokens, totalTokens };
-  if (cachedTokens !== undefined) shown.cachedTokens = cachedTokens;
-  if (reasoningTokens !== undefined) shown.reasoningTokens = reasoningTokens;
-  if (cost !== undefined) shown.cost = cost;
-  return shown;
 }
 
 /** Returns a usage of zero tokens. */

@@ -7,20 +7,13 @@ import {
   StepResult,
   type TurnScope,
 } from '../../hub/events/durable-place.js';
-import type { TurnFacts } from '../../hub/events/reported-agents.js';
+import { shownUsage, type TurnFacts } from '../../hub/events/reported-agents.js';
 import type { Clock } from '../../transports/clock.js';
 import { deriveId } from '../../transports/derived-ids.js';
 import type { AbortableWaits } from '../abortable.js';
 import type { ToolCall, ToolDefinition } from '../model/message.js';
 import { SpendingMeter } from '../model/token-ledger.js';
-import {
-  addSpending,
-  type CallSpending,
-  noUsage,
-  shownUsage,
-  type TokenUsage,
-  usageSince,
-} from '../model/token-usage.js';
+import { addSpending, type CallSpending, noUsage, type TokenUsage, usageSince } from '../model/token-usage.js';
 import { type ExecutedCall, refused } from '../tools/tool-executor.js';
 import {
   type AnswerSource,

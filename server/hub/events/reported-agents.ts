@@ -147,6 +147,23 @@ export interface TurnUsage {
   readonly cost?: number;
 }
 
+/** Returns these counts of a usage that may have others. */
+export function shownUsage({
+  promptTokens,
+  completionTokens,
+  totalTokens,
+  cachedTokens,
+  reasoningTokens,
+  cost,
+}: TurnUsage): TurnUsage {
+  // No spreads: a durable turn takes microseconds.
+  const shown: { -readonly [Key in keyof TurnUsage]: TurnUsage[Key] } = { promptTokens, completionTokens, totalTokens };
+  if (cachedTokens !== undefined) shown.cachedTokens = cachedTokens;
+  if (reasoningTokens !== undefined) shown.reasoningTokens = reasoningTokens;
+  if (cost !== undefined) shown.cost = cost;
+  return shown;
+}
+
 /** Sums the tokens of several calls. The sum has a cost if all calls that used tokens have one. */
 export function sumUsage(all: readonly TurnUsage[]): TurnUsage {
   const sum = (read: (usage: TurnUsage) => number | undefined): number =>
