@@ -25,11 +25,11 @@ import { PublishBatch } from './events/publish-batch.js';
 import { redisEvents } from './events/stored-events.js';
 import { Fleet } from './membership/fleet.js';
 import { OverviewReads } from './overview.js';
-import { RedisKeyValueStore } from './redis-key-value-store.js';
-import { RedisLog } from './redis-log.js';
 import type { RedisSettings } from './redis-options.js';
 import { RedisSchedules } from './schedules/redis-schedules.js';
 import { redisCounts } from './statistics/activity.js';
+import { RedisKeyValueStore } from './values/redis-key-value-store.js';
+import { RedisLog } from './values/redis-log.js';
 
 /**
  * Connection of a service to Redis. It has one client for commands that a caller waits for; {@link Consumption} has

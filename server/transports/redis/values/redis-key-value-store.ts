@@ -1,12 +1,12 @@
 import type { Redis } from 'ioredis';
-import { quote } from '../../errors.js';
-import { BackpressureError, KeyTypeError } from '../errors.js';
-import type { KeyValueStore } from '../key-values.js';
-import { maxListLength } from '../limits.js';
-import type { CommandClient } from './connection/command-client.js';
-import { redisKey } from './connection/keys.js';
-import { readNumber } from './connection/reply.js';
-import { scripts } from './connection/script.js';
+import { quote } from '../../../errors.js';
+import { BackpressureError, KeyTypeError } from '../../errors.js';
+import type { KeyValueStore } from '../../key-values.js';
+import { maxListLength } from '../../limits.js';
+import type { CommandClient } from '../connection/command-client.js';
+import { redisKey } from '../connection/keys.js';
+import { readNumber } from '../connection/reply.js';
+import { scripts } from '../connection/script.js';
 
 /** Key-value store in Redis: one key per entry, strings and lists. */
 export class RedisKeyValueStore implements KeyValueStore {

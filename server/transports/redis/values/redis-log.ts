@@ -1,8 +1,8 @@
-import type { LogBounds, LogEntry, LogPage, LogStorage } from '../bounded-log.js';
-import type { CommandClient } from './connection/command-client.js';
-import { redisKey } from './connection/keys.js';
-import { readArray, readNumber, readString, unexpected } from './connection/reply.js';
-import { scripts } from './connection/script.js';
+import type { LogBounds, LogEntry, LogPage, LogStorage } from '../../bounded-log.js';
+import type { CommandClient } from '../connection/command-client.js';
+import { redisKey } from '../connection/keys.js';
+import { readArray, readNumber, readString, unexpected } from '../connection/reply.js';
+import { scripts } from '../connection/script.js';
 
 /** Logs in Redis: one list per log, which expires with its newest entry. */
 export class RedisLog implements LogStorage {
