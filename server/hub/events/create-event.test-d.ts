@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Receipt } from '../../transports/transport.js';
 import type { Hub } from '../hub.js';
 import type { HandlerCtx } from './context.js';
-import type { EventRef } from './emit.js';
+import type { EventRef, PayloadOf } from './emit.js';
 import { createEvent, type EventDefinition } from './event.js';
 
 declare const hub: Hub;
@@ -14,6 +14,10 @@ const placed = createEvent({
   key: (payload) => {
     expectTypeOf(payload.at).toEqualTypeOf<Date>();
     return payload.id;
+  },
+  tags: (payload) => {
+    expectTypeOf(payload.at).toEqualTypeOf<Date>();
+    return [payload.id];
   },
 });
 interface PlacedInput {
@@ -28,6 +32,8 @@ interface Placed {
 }
 expectTypeOf(placed).toEqualTypeOf<EventDefinition<PlacedInput, Placed>>();
 expectTypeOf(placed).toExtend<EventRef<PlacedInput, Placed>>();
+expectTypeOf<PayloadOf<typeof placed>>().toEqualTypeOf<Placed>();
+expectTypeOf<PayloadOf<{ id: string }>>().toEqualTypeOf<never>();
 expectTypeOf(hub.event(placed)).toEqualTypeOf(placed);
 hub.event(placed, {
   concurrencyPerKey: 1,

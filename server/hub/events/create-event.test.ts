@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { memoryTransport } from '../../transports/memory/memory-transport.js';
 import { createHub } from '../create-hub.js';
 import { testHub } from '../hub.fixture.js';
+import { createWorkflow } from '../runs/workflow.js';
 import { createEvent } from './event.js';
 
 const orderPlaced = createEvent({
@@ -53,4 +54,45 @@ it('keeps what it defines: settings do not replace it', () => {
   expect(() => hub.event(orderPlaced, { type: 'other', handler: () => {} } as never)).toThrow(
     'option of the settings of event "order.placed" must be one of',
   );
+});
+
+it('is registered by a trigger, a follow-up or a schedule that refers to it', async () => {
+  const { hub, clock } = testHub();
+  const [charged, reported, due] = [
+    createEvent({ type: 'charged' }),
+    createEvent({ type: 'reported' }),
+    createEvent({ type: 'due' }),
+  ];
+  const runs: unknown[] = [];
+  const charge = createWorkflow({
+    name: 'charge',
+    trigger: orderPlaced,
+    concurrencyPerKey: 1,
+    onSuccess: charged,
+    run: ({ input }) => void runs.push(input),
+  });
+  hub.workflow(charge);
+  hub.event({ type: 'counted', onComplete: reported, handler: () => {} });
+  hub.schedule({ name: 'hourly', everyMs: 3_600_000, emit: due, payload: 1 });
+  await hub.start();
+  await hub.emit('order.placed', { id: 'o-1', customerId: 'ada' });
+  await expect(hub.emit('order.placed', { id: 7 })).rejects.toMatchObject({ code: 'ERR_SCHEMA_VALIDATION' });
+  await hub.emit('counted', null);
+  await clock.advance(3_600_000);
+  expect(runs).toEqual([{ id: 'o-1', customerId: 'ada' }]);
+  const received = Object.fromEntries(
+    (await hub.introspect()).events.map(({ type, metrics }) => [type, metrics.received]),
+  );
+  expect(received).toEqual({ 'order.placed': 1, charged: 1, counted: 1, reported: 1, due: 1 });
+});
+
+it('leaves the settings of a hub that registers it', async () => {
+  const { hub, clock } = testHub();
+  const handled: unknown[] = [];
+  hub.workflow(createWorkflow({ name: 'charge', trigger: orderPlaced, run: () => {} }));
+  hub.event(orderPlaced, { handler: ({ payload }) => void handled.push(payload.id) });
+  await hub.start();
+  await hub.emit(orderPlaced, { id: 'o-1', customerId: 'ada' });
+  await clock.settle();
+  expect(handled).toEqual(['o-1']);
 });

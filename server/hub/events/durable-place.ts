@@ -1,6 +1,9 @@
+import type { Limit } from '../limits/limit.js';
 import type { HandlerCtx } from './context.js';
 import type { EventRef } from './emit.js';
+import type { PublishJoined } from './live-output.js';
 import type { TurnFacts } from './reported-agents.js';
+import type { ResolvedRetry } from './retry-policy.js';
 
 /** Wait of a run for a decision. */
 export interface ApprovalWait {
@@ -12,21 +15,23 @@ export interface ApprovalWait {
   /** Key of that event. */
   readonly key: string;
   readonly timeoutMs: number | undefined;
+  /** Entry of the live output that is published with the request. @default none */
+  readonly published?: unknown;
 }
 
 /** Result of a step with what is recorded beside it. */
 export class StepResult<T = unknown> {
   readonly value: T;
-  /** Facts for introspection. */
-  readonly turn: TurnFacts | undefined;
+  readonly facts: TurnFacts | undefined;
   /** The value is what parsing its JSON returns, so that it needs no check. */
   readonly isJson: boolean;
   /** The events that the step emitted are accepted. */
   readonly emits: boolean;
 
-  constructor(value: T, turn: TurnFacts | undefined, isJson: boolean, emits: boolean = true) {
+  /** @param facts for introspection */
+  constructor(value: T, facts: TurnFacts | undefined, isJson: boolean, emits: boolean = true) {
     this.value = value;
-    this.turn = turn;
+    this.facts = facts;
     this.isJson = isJson;
     this.emits = emits;
   }
@@ -39,16 +44,18 @@ export interface Recorded<T> {
   readonly isReplayed: boolean;
 }
 
-/** Step of an agent. */
-export interface DurableStep<T> {
-  readonly kind: 'model' | 'tool' | 'memory';
-  readonly id: string;
-  /** Runs the step. What it emits is accepted together with the record. */
-  readonly call: (scope: TurnScope) => StepResult<T> | Promise<StepResult<T>>;
-  /** Records a failure as well: the promise then rejects with a {@link StepFailedError}. */
-  readonly recordsFailure: boolean;
+/** Options of {@link DurableRun.record}. */
+export interface RecordOptions {
+  /** Retry policy of the step. The run holds no process until the next attempt. @default one attempt per delivery */
+  readonly retry?: ResolvedRetry | undefined;
+  /** Maximum duration of one attempt, in milliseconds. @default no limit */
+  readonly timeoutMs?: number | undefined;
+  /** Limit that each attempt takes a permit of. */
+  readonly limit?: Limit | undefined;
+  /** `false`: the promise rejects with the error of a failed attempt, and the next delivery repeats the step. @default true */
+  readonly recordsFailure?: boolean;
   /** Facts that a failure has too. */
-  readonly turn?: TurnFacts | undefined;
+  readonly facts?: TurnFacts | undefined;
   /** Rejects the promise of the step at an abort, wherever the step is. */
   readonly waits?: StepWaits | undefined;
 }
@@ -59,10 +66,29 @@ export interface StepWaits {
   delete(reject: (reason: unknown) => void): void;
 }
 
-/** Part of an attempt that the function of an agent's step can use. */
-export interface TurnScope {
-  /** Emits events that are accepted together with the step's result. */
-  readonly emitter: Pick<HandlerCtx, 'emit' | 'startWorkflow'>;
+/** Part of an attempt that the function of every step can use. */
+export interface StepScope {
+  /** Emits events that are accepted together with the step's result, and publishes live output. */
+  readonly emitter: Pick<HandlerCtx, 'emit' | 'startWorkflow'> & { readonly publish: PublishJoined };
+}
+
+/** Text that was sent to a run. */
+export interface SentText {
+  readonly id: string;
+  readonly text: string;
+}
+
+/** Texts that were sent to a run, for its agents. */
+export interface RunTexts {
+  /**
+   * Returns texts that no turn has read, in the order in which they were sent: the caller has read them. Never rejects: what
+   * cannot be read now is returned later.
+   */
+  take(): Promise<readonly SentText[]>;
+  /** Marks the texts of a recorded turn as read. */
+  replay(texts: readonly SentText[]): void;
+  /** Takes texts back whose turn is not recorded. */
+  release(texts: readonly SentText[]): void;
 }
 
 /**
@@ -80,14 +106,33 @@ export interface DurableRun {
   readonly attempt: number;
   /** Number of events in the causal chain before the run. */
   readonly depth: number;
+  /** Everything that is recorded of the run has been replayed. */
+  readonly isAtEnd: boolean;
+  readonly texts: RunTexts;
   /** The run has left this process: it is suspended, has ended, or lost its lease. */
   readonly isOver: boolean;
   /** Returns `true` if the result of a step is recorded. */
-  isRecorded(kind: 'tool' | 'request' | 'memory', id: string): boolean;
-  /** Runs a step and records its result, or returns the recorded one. */
-  record<T>(step: DurableStep<T>): Promise<Recorded<T>>;
-  /** Records what `call` returns like {@link record}. `call` may contain steps whose ids start with `prefix`. */
-  contain<T>(id: string, prefix: string, call: () => Promise<StepResult<T>>): Promise<Recorded<T>>;
+  isRecorded(kind: 'model' | 'tool' | 'request' | 'memory', id: string): boolean;
+  /**
+   * Runs a step and records its result, or returns the recorded one. What `call` emits is accepted together with the
+   * record. Rejects with a {@link StepFailedError} if a failure is recorded.
+   */
+  record<T>(
+    kind: 'model' | 'tool' | 'memory',
+    id: string,
+    call: (scope: StepScope) => StepResult<T> | Promise<StepResult<T>>,
+    options?: RecordOptions,
+  ): Promise<Recorded<T>>;
+  /**
+   * Records what `call` returns like {@link record}. `call` may contain steps whose ids start with `prefix`. `onRecord`
+   * can publish as the step.
+   */
+  contain<T>(
+    id: string,
+    prefix: string,
+    call: () => Promise<StepResult<T>>,
+    onRecord?: (scope: StepScope) => void,
+  ): Promise<Recorded<T>>;
   /** Marks the steps whose ids start with `prefix`, and which earlier deliveries recorded, as unreached. */
   markUnreached(prefix: string): void;
   /** Returns `true` if {@link start} was called for the step, in any attempt. */

@@ -23,16 +23,16 @@ function recordingTransport(batches: number[], failAt = Number.POSITIVE_INFINITY
 }
 
 describe('emitMany', () => {
-  it('emits all payloads in order, under one requestId', async () => {
+  it('emits all payloads in order, each as a request of its own unless one is given', async () => {
     const { hub, clock } = testHub();
     const seen: unknown[] = [];
-    const requestIds = new Set<string>();
+    const requestIds: string[] = [];
     const counted = hub.event<number>({
       type: 'counted',
       concurrency: 1,
       handler: ({ payload, requestId }) => {
         seen.push(payload);
-        requestIds.add(requestId);
+        requestIds.push(requestId);
       },
     });
     await hub.start();
@@ -40,7 +40,10 @@ describe('emitMany', () => {
     expect(new Set(receipts.map(({ id }) => id)).size).toBe(3);
     await clock.settle();
     expect(seen).toEqual([1, 2, 3]);
-    expect([...requestIds]).toEqual([receipts[0]?.id]);
+    expect(requestIds).toEqual(receipts.map(({ id }) => id));
+    await hub.emitMany(counted, [4, 5], { requestId: 'import-7' });
+    await clock.settle();
+    expect(requestIds.slice(3)).toEqual(['import-7', 'import-7']);
     expect(await hub.emitMany(counted, [])).toEqual([]);
   });
 

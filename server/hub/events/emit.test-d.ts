@@ -1,3 +1,4 @@
+import type { PoolClient } from 'pg';
 import { expectTypeOf } from 'vitest';
 import { z } from 'zod';
 import type { Receipt } from '../../transports/transport.js';
@@ -47,3 +48,27 @@ expectTypeOf<EmitOptions>().toEqualTypeOf<{
   priority?: number;
   cause?: EmitCause;
 }>();
+
+declare const tx: PoolClient;
+expectTypeOf(await hub.emit(order, { id: '1' }, { tx })).toEqualTypeOf<{ readonly id: string }>();
+expectTypeOf(await hub.emitMany(order, [{ id: '1' }], { tx, dedupeId: ({ id }) => id })).toEqualTypeOf<
+  readonly { readonly id: string }[]
+>();
+// @ts-expect-error id is a string
+await hub.emit(order, { id: 1 }, { tx });
+// @ts-expect-error unknown option
+await hub.emit(order, { id: '1' }, { tx, delay: 5 });
+// @ts-expect-error no transaction
+await hub.emit(order, { id: '1' }, { tx: 'BEGIN' });
+
+hub.event({
+  type: 'ended.in.a.transaction',
+  handler: async ({ transaction }) => {
+    expectTypeOf(await transaction(async (client: PoolClient) => (await client.query('')).rowCount)).toEqualTypeOf<
+      number | null
+    >();
+    await transaction(({ query }) => query('SELECT 1', []), { isolation: 'serializable' });
+    // @ts-expect-error no such isolation level
+    await transaction(() => {}, { isolation: 'none' });
+  },
+});

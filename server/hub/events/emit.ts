@@ -1,5 +1,5 @@
 import { isName, OptionChecker } from '../../options.js';
-import { type Envelope, toRecorded } from '../../transports/delivery.js';
+import { type Envelope, type SqlTransaction, toRecorded } from '../../transports/delivery.js';
 import type { Receipt } from '../../transports/transport.js';
 import type { Snapshot } from './payload.js';
 
@@ -23,6 +23,16 @@ export interface EmitOptions {
   cause?: EmitCause;
 }
 
+/** Options of an emit that takes part in a transaction of the caller. */
+export interface TransactionOption {
+  /**
+   * Open transaction of the caller in the database of `postgresTransport`: a client of `pg`, or the result of
+   * `fromDrizzle`, `fromKysely`, `fromKnex` or `fromPrisma` of `hubline/postgres`. The event is accepted if and when the
+   * transaction commits.
+   */
+  tx: SqlTransaction;
+}
+
 /** Event that causes another one: any context of a handler or step. */
 export interface EmitCause {
   readonly eventId: string;
@@ -41,13 +51,27 @@ export interface EmitCause {
  * @throws {TransportUnavailableError} if Redis does not answer; only then the event may have been accepted
  * @throws {HubNotStartedError | HubStoppedError | HubObserverError}
  */
-// One signature, not an overload per form of `event`: TypeScript then names the wrong property, and not another overload.
+// No overload per form of `event`: TypeScript then names the wrong property, and not another overload.
 // Without NoInfer, a misspelt optional property of the payload would widen TPayload and compile.
-export type Emit = <TPayload = unknown>(
-  event: EventRef<TPayload, unknown> | string,
-  payload: NoInfer<TPayload>,
-  options?: EmitOptions,
-) => Promise<Receipt>;
+export interface Emit {
+  /**
+   * Emits an event in a transaction of the caller. Validates, then inserts into an inbox, and resolves with the id. If the
+   * transaction commits, the process that sees it first accepts the event: it counts, deduplicates and debounces. A
+   * rollback leaves nothing.
+   *
+   * @throws {TransactionUnsupportedError | MissingTransactionError | OtherDatabaseError}
+   */
+  <TPayload = unknown>(
+    event: EventRef<TPayload, unknown> | string,
+    payload: NoInfer<TPayload>,
+    options: EmitOptions & TransactionOption,
+  ): Promise<{ readonly id: string }>;
+  <TPayload = unknown>(
+    event: EventRef<TPayload, unknown> | string,
+    payload: NoInfer<TPayload>,
+    options?: EmitOptions,
+  ): Promise<Receipt>;
+}
 
 /**
  * Emits an event together with the outcome of the attempt, or with the result of the step: the transport accepts both
@@ -66,7 +90,7 @@ export type CtxEmit = <TPayload = unknown>(
 
 /** Options of `emitMany`. */
 export interface EmitManyOptions<TPayload = unknown> extends Omit<EmitOptions, 'requestId' | 'dedupeId'> {
-  /** Correlation id shared by all events that one request causes. @default the id of the first event */
+  /** Correlation id of all these events. @default the id of each event, or the causing event's `requestId` */
   requestId?: string;
   /** Returns the deduplication id of an event. See {@link EmitOptions.dedupeId}. */
   dedupeId?: (payload: TPayload, index: number) => string;
@@ -80,16 +104,31 @@ export interface EmitManyOptions<TPayload = unknown> extends Omit<EmitOptions, '
  * @throws {PartialEmitError} if events were accepted before a round trip failed
  * @throws the errors of {@link Emit} if none was accepted
  */
-export type EmitMany = <TPayload = unknown>(
-  event: EventRef<TPayload, unknown> | string,
-  payloads: readonly NoInfer<TPayload>[],
-  options?: EmitManyOptions<NoInfer<TPayload>>,
-) => Promise<readonly Receipt[]>;
+export interface EmitMany {
+  /** Emits the events in a transaction of the caller, as {@link Emit} does with `tx`. */
+  <TPayload = unknown>(
+    event: EventRef<TPayload, unknown> | string,
+    payloads: readonly NoInfer<TPayload>[],
+    options: EmitManyOptions<NoInfer<TPayload>> & TransactionOption,
+  ): Promise<readonly { readonly id: string }[]>;
+  <TPayload = unknown>(
+    event: EventRef<TPayload, unknown> | string,
+    payloads: readonly NoInfer<TPayload>[],
+    options?: EmitManyOptions<NoInfer<TPayload>>,
+  ): Promise<readonly Receipt[]>;
+}
 
 /** @throws {InvalidOptionError} */
-export function checkEmitManyOptions(options: EmitManyOptions<never>): void {
-  const check = new OptionChecker(options, ['requestId', 'delayMs', 'dedupeId', 'priority', 'cause'], 'emitMany');
+export function checkEmitManyOptions(options: EmitManyOptions<never> & Partial<TransactionOption>): void {
+  const check = new OptionChecker(options, ['requestId', 'delayMs', 'dedupeId', 'priority', 'cause', 'tx'], 'emitMany');
   check.function('dedupeId', options.dedupeId);
+  checkTx(check, options.tx);
+}
+
+function checkTx(check: OptionChecker, tx: SqlTransaction | undefined): void {
+  const expected =
+    'an open transaction: a client of pg, or a result of fromDrizzle, fromKysely, fromKnex or fromPrisma';
+  check.that(tx === undefined || typeof tx?.query === 'function', 'tx', expected, tx);
 }
 
 /** Returns `true` for what transports can store. A cause may come from another process. */
@@ -99,9 +138,12 @@ function isCause(cause: Partial<EmitCause> | null): boolean {
   );
 }
 
-/** @throws {InvalidOptionError} */
-export function checkEmitOptions(options: EmitOptions): void {
-  const check = new OptionChecker(options, ['requestId', 'delayMs', 'dedupeId', 'priority', 'cause'], 'emit');
+/** @param isOwn the attempt of a handler or step emits: what it emits is part of its outcome @throws {InvalidOptionError} */
+export function checkEmitOptions(options: EmitOptions & Partial<TransactionOption>, isOwn: boolean): void {
+  const check = new OptionChecker(options, ['requestId', 'delayMs', 'dedupeId', 'priority', 'cause', 'tx'], 'emit');
+  const { tx } = options;
+  check.that(tx === undefined || !isOwn, 'tx', 'left out of ctx.emit and step.emit, which are part of the outcome', tx);
+  checkTx(check, tx);
   check.name('requestId', options.requestId);
   check.name('dedupeId', options.dedupeId);
   const { cause } = options;
@@ -124,6 +166,13 @@ export interface EventRef<in TPayload = unknown, out TStored = TPayload> {
   /** Type of a stored payload, for the compiler. Never present at run time. */
   readonly [storedType]?: () => TStored;
 }
+
+/**
+ * Payload that handlers of an event receive, for a handler in a file of its own. `never` for what is no event.
+ *
+ * @typeParam TEvent type of a definition or reference: `typeof orderPlaced`
+ */
+export type PayloadOf<TEvent> = TEvent extends EventRef<never, infer TStored> ? TStored : never;
 
 declare const inputType: unique symbol;
 declare const resultType: unique symbol;
@@ -157,8 +206,12 @@ export class Draft implements Envelope {
   key: string | undefined;
   service: string | undefined;
   receives: Envelope['receives'];
+  cancelOn: Envelope['cancelOn'];
+  overlap: Envelope['overlap'];
   readonly causeId: string | undefined;
   readonly #payload: Snapshot;
+  /** Not part of the envelope: transports do not store them. */
+  #tags: readonly string[] | undefined;
 
   /**
    * @param options options of `emit`
@@ -188,6 +241,15 @@ export class Draft implements Envelope {
   /** Returns the payload of an event, which the caller may change. @throws {SyntaxError} if the body is not JSON */
   static takePayload(envelope: Envelope): unknown {
     return #payload in envelope ? envelope.#payload.take() : JSON.parse(envelope.body);
+  }
+
+  /** Returns the tags of an event of a type with tags. */
+  static tagsOf(envelope: Envelope): readonly string[] | undefined {
+    return #tags in envelope ? envelope.#tags : undefined;
+  }
+
+  set tags(tags: readonly string[]) {
+    this.#tags = tags;
   }
 
   get body(): string {

@@ -25,14 +25,15 @@ describe('follow-ups', () => {
     await hub.start();
     await hub.emit('a', { fail: false });
     await clock.settle();
-    await hub.emit('a', { fail: true });
+    const { id } = await hub.emit('a', { fail: true }, { requestId: 'r-1' });
     await clock.settle();
+    const event = { kind: 'event', type: 'a', id, service: 'hub', requestId: 'r-1', attempt: 1 };
     const error = { name: 'FatalError', message: 'declined', code: 'ERR_FATAL' };
     expect(seen).toEqual([
       ['ok', { paid: true }],
       ['done', { status: 'completed', result: { paid: true }, payload: { fail: false } }],
-      ['bad', { error, payload: { fail: true } }],
-      ['done', { status: 'failed', error, payload: { fail: true } }],
+      ['bad', { error, event, payload: { fail: true } }],
+      ['done', { status: 'failed', error, event, payload: { fail: true } }],
     ]);
   });
 

@@ -1,12 +1,38 @@
 import type { ErrorInfo } from '../../errors.js';
 import { checkName } from '../../options.js';
-import type { Envelope } from '../../transports/delivery.js';
+import { type Envelope, workflowOf } from '../../transports/delivery.js';
 import { deriveId } from '../../transports/derived-ids.js';
 import type { EventRef } from './emit.js';
+
+/** Event or run that failed for good, or was cancelled. */
+export interface FailedEvent {
+  readonly kind: 'event' | 'workflow';
+  /** Event type, or name of the workflow. */
+  readonly type: string;
+  /** Id of the event or the run. */
+  readonly id: string;
+  /** Service that handled it. */
+  readonly service: string;
+  readonly requestId: string;
+  /** Number of the attempt that failed, of the step if it names one, from 1; absent if it was cancelled. */
+  readonly attempt?: number;
+  /** Step that failed, of a run. */
+  readonly step?: string;
+}
+
+/** Terminal failure that this process recorded. `createHub({ onFailure })` receives it. */
+export interface Failure extends FailedEvent {
+  /** Number of the attempt that failed, of the step if it names one, from 1. */
+  readonly attempt: number;
+  /** Thrown value as it is: it may have values of the payload in its message. */
+  readonly error: unknown;
+}
 
 /** Payload of `onFailure`. */
 export interface FailurePayload<TPayload = unknown> {
   readonly error: ErrorInfo;
+  /** Event or run that failed. */
+  readonly event: FailedEvent;
   /** Payload of the failed event, or input of the failed run. */
   readonly payload: TPayload;
 }
@@ -26,9 +52,9 @@ type TargetOf<TPart, TPayload> = unknown extends TPart ? EventRef<never, unknown
 export interface FollowUps<TResult = never, TPayload = never> {
   /** Event emitted after success. Its payload is the return value (`null` for `undefined`). */
   onSuccess?: TargetOf<TResult, TResult> | string;
-  /** Event emitted after terminal failure, with `{ error: { name, message, code? }, payload }`. */
+  /** Event emitted after terminal failure, with `{ error: { name, message, code? }, event, payload }`. */
   onFailure?: TargetOf<TPayload, FailurePayload<TPayload>> | string;
-  /** Event emitted after either, with `{ status, result?, error?, payload }`. */
+  /** Event emitted after either, with `{ status, result?, error?, event?, payload }`. */
   onComplete?: TargetOf<TResult | TPayload, CompletionPayload<TResult, TPayload>> | string;
 }
 
@@ -65,7 +91,25 @@ export function resolveEventName(event: unknown, option: string): string | undef
 /** Terminal status of an event or a run. `result` is JSON. */
 export type TerminalOutcome =
   | { readonly status: 'completed'; readonly result: string }
-  | { readonly status: 'failed'; readonly error: ErrorInfo };
+  | ({ readonly status: 'failed'; readonly error: ErrorInfo } & Pick<FailedEvent, 'attempt' | 'step'>);
+
+/** Describes the event of an envelope that failed. */
+export function failedEvent(
+  service: string,
+  { type, id, requestId }: Envelope,
+  { attempt, step }: Pick<FailedEvent, 'attempt' | 'step'>,
+): FailedEvent {
+  const workflow = workflowOf(type);
+  return {
+    kind: workflow === undefined ? 'event' : 'workflow',
+    type: workflow ?? type,
+    id,
+    service,
+    requestId,
+    ...(attempt !== undefined && { attempt }),
+    ...(step !== undefined && { step }),
+  };
+}
 
 const none: readonly Envelope[] = [];
 
@@ -85,7 +129,9 @@ export function createFollowUps(
   const onEnd = isSuccess ? onSuccess : onFailure;
   if (onEnd === undefined && onComplete === undefined) return none;
   const payload = `"payload":${cause.body}`;
-  const result = isSuccess ? `"result":${outcome.result}` : `"error":${JSON.stringify(outcome.error)}`;
+  const result = isSuccess
+    ? `"result":${outcome.result}`
+    : `"error":${JSON.stringify(outcome.error)},"event":${JSON.stringify(failedEvent(service, cause, outcome))}`;
   const envelopes: Envelope[] = [];
   if (onEnd !== undefined) {
     const body = isSuccess ? outcome.result : `{${result},${payload}}`;

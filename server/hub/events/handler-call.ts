@@ -1,7 +1,6 @@
 import type { Operation } from '../../telemetry.js';
 import type { Clock, Timer } from '../../transports/clock.js';
 import { HandlerTimeoutError } from '../errors.js';
-import type { AttemptCtx } from './attempt-ctx.js';
 
 /** Callbacks of a {@link HandlerCall}. Exactly one is called, once, unless the call is cancelled. */
 export interface CallCallbacks {
@@ -9,17 +8,22 @@ export interface CallCallbacks {
   onThrow(error: unknown): void;
 }
 
+/** Context of a call, which ends when it aborts. */
+interface Abortable {
+  abort(reason: Error): void;
+}
+
 /** One call of a handler. Ends once: with a result, an error, a timeout, or by cancellation. */
 export class HandlerCall {
   readonly #callbacks: CallCallbacks;
-  readonly #timeout: Timer | undefined;
+  #timeout: Timer | undefined;
   readonly #operation: Operation | undefined;
   #hasEnded = false;
   /** The call timed out or was aborted: the handler may run on. */
   #isAborted = false;
   /** Promise of the current stage. */
   #running: Promise<unknown> | undefined;
-  #context: AttemptCtx | undefined;
+  #context: Abortable | undefined;
 
   /** @param operation ends with the call */
   constructor(
@@ -31,13 +35,22 @@ export class HandlerCall {
   ) {
     this.#callbacks = callbacks;
     this.#operation = operation;
-    if (timeoutMs === undefined) return;
+    if (timeoutMs !== undefined) this.startTimeout(owner, timeoutMs, clock);
+  }
+
+  /** Fails the call after `timeoutMs` milliseconds. */
+  startTimeout(owner: string, timeoutMs: number, clock: Clock): void {
     this.#timeout = clock.after(timeoutMs, () => {
       const error = new HandlerTimeoutError(owner, timeoutMs);
       this.#isAborted = true;
       this.#context?.abort(error);
       this.#fail(error);
     });
+  }
+
+  /** Lets the call last as long as it takes. */
+  stopTimeout(): void {
+    this.#timeout?.cancel();
   }
 
   /**
@@ -58,7 +71,7 @@ export class HandlerCall {
   }
 
   /** Calls the handler. */
-  invoke<TCtx extends AttemptCtx>(handler: (context: TCtx) => unknown, context: TCtx): void {
+  invoke<TCtx extends Abortable>(handler: (context: TCtx) => unknown, context: TCtx): void {
     this.#context = context;
     const operation = this.#operation;
     try {
@@ -86,6 +99,17 @@ export class HandlerCall {
   /** Resolves when a handler that ran on after its timeout or abort returns; `undefined` for any other call. */
   get unfinished(): Promise<void> | undefined {
     return this.#isAborted ? this.#running?.then(ignore, ignore) : undefined;
+  }
+
+  /** Resolves when the handler returns, whatever its result. */
+  get returned(): Promise<void> {
+    return (this.#running ?? Promise.resolve()).then(ignore, ignore);
+  }
+
+  /** Ends the call, and lets the handler run on. @param onLateError receives what it throws later */
+  detach(onLateError: (error: unknown) => void): void {
+    this.#end();
+    this.#running?.catch(onLateError);
   }
 
   /** Ends the call without a callback. `reason` aborts the handler, if it runs. */

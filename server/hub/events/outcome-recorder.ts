@@ -1,8 +1,8 @@
 import { type ErrorInfo, HubError } from '../../errors.js';
-import type { Delivery, Envelope, Outcome } from '../../transports/delivery.js';
+import type { CommitResult, CompletedOutcome, Delivery, Envelope, Outcome } from '../../transports/delivery.js';
 import { DepthLimitError } from '../errors.js';
 import type { HandlerHost } from './attempt-ctx.js';
-import { createFollowUps, type FollowUpNames, type TerminalOutcome } from './follow-ups.js';
+import { createFollowUps, type Failure, type FollowUpNames, failedEvent, type TerminalOutcome } from './follow-ups.js';
 import { nextDelayMs, type ResolvedRetry } from './retry-policy.js';
 
 /** Maximum depth of a causal chain of events. */
@@ -17,6 +17,8 @@ export function preflightError(name: string, { refusal, envelope: { depth } }: D
 export interface CalledFunctions {
   /** Resolves when those that ran on after their timeout or abort have returned; `undefined` if there are none. */
   readonly unfinished: Promise<void> | undefined;
+  /** Stores live output that is buffered. Returns `undefined` if there is none. Never rejects. */
+  flushOutput(): Promise<void> | undefined;
 }
 
 /** Commits the outcome of a delivery and logs its failure. */
@@ -26,10 +28,11 @@ export class OutcomeRecorder {
   readonly #followUps: FollowUpNames;
   readonly #delivery: Delivery;
   readonly #host: HandlerHost;
-  readonly #startedAt: number;
+  #startedAt: number;
   readonly #functions: CalledFunctions;
   /** Step that failed, of a run. */
   #step: string | undefined;
+  #attempt: number;
 
   constructor(
     kind: 'event' | 'workflow',
@@ -45,12 +48,35 @@ export class OutcomeRecorder {
     this.#delivery = delivery;
     this.#host = host;
     this.#functions = functions;
+    this.#attempt = delivery.attempt;
     this.#startedAt = host.transport.clock.monotonic();
+  }
+
+  /** Notes that the handler starts, later than the attempt. */
+  begin(): void {
+    this.#startedAt = this.#host.transport.clock.monotonic();
   }
 
   /** Records success. @param result JSON @param emits events accepted with the outcome */
   complete(result: string, emits: readonly Envelope[] = []): void {
     this.#end({ status: 'completed', result }, undefined, emits);
+  }
+
+  /** Records that the condition of the service refused the event. */
+  filter(): void {
+    this.#commit({ status: 'completed', filtered: true, durationMs: this.#durationMs(), followUps: [] });
+  }
+
+  /** Returns a success that a transaction records. @param result JSON @param emits events accepted with the outcome */
+  async success(result: string, emits: readonly Envelope[]): Promise<CompletedOutcome> {
+    const durationMs = this.#durationMs();
+    const prepared = await this.#prepareFollowUps({ status: 'completed', result }, this.#delivery.envelope);
+    return { status: 'completed', result, durationMs, followUps: [...emits, ...prepared] };
+  }
+
+  /** Logs an error that cannot change the outcome any more. */
+  logLate(error: unknown): void {
+    this.#host.logger.error(this.#logFields(error), 'the handler threw after its transaction had ended the attempt');
   }
 
   /** Suspends a run that knows `seen` recorded entries. */
@@ -86,21 +112,25 @@ export class OutcomeRecorder {
    *
    * @param info recorded error, if it differs from the thrown one
    * @param step step that failed, if the error does not name it
+   * @param attempt attempt at the step
    */
   fail(
     error: unknown,
     info: ErrorInfo = this.#host.redactor.info(error),
     step: string | undefined = stepOf(error),
+    attempt: number = this.#delivery.attempt,
   ): void {
     this.#step = step;
-    this.#end({ status: 'failed', error: info }, error);
+    this.#attempt = attempt;
+    this.#end({ status: 'failed', error: info, attempt, ...this.#failedStep }, error);
     this.#host.logger.error(this.#logFields(error), `${this.#kind} failed`);
   }
 
   /** Records terminal failure of an event whose stored payload cannot be read. Its follow-ups get `null` instead. */
   failUnreadable(error: unknown): void {
     const envelope = { ...this.#delivery.envelope, body: 'null' };
-    this.#end({ status: 'failed', error: this.#host.redactor.info(error) }, error, [], envelope);
+    const info = this.#host.redactor.info(error);
+    this.#end({ status: 'failed', error: info, attempt: this.#attempt }, error, [], envelope);
     this.#host.logger.error(this.#logFields(error), `${this.#kind} failed`);
   }
 
@@ -122,13 +152,17 @@ export class OutcomeRecorder {
     emits: readonly Envelope[] = [],
     envelope: Envelope = this.#delivery.envelope,
   ): void {
+    const durationMs = this.#durationMs();
+    const prepared = this.#prepareFollowUps(end, envelope);
+    if (prepared instanceof Promise) void this.#commitWhenReady(end, durationMs, thrown, emits, prepared);
+    else this.#commitEnd(end, durationMs, thrown, emits, prepared);
+  }
+
+  #prepareFollowUps(end: TerminalOutcome, envelope: Envelope): readonly Envelope[] | Promise<readonly Envelope[]> {
     // Follow-ups of an event over the depth limit would be over it too.
     const { service } = this.#host.transport;
     const ending = envelope.depth > maxDepth ? [] : createFollowUps(service, this.#followUps, envelope, end);
-    const durationMs = this.#durationMs();
-    const prepared = this.#host.publisher.prepareFollowUps(ending);
-    if (prepared instanceof Promise) void this.#commitWhenReady(end, durationMs, thrown, emits, prepared);
-    else this.#commitEnd(end, durationMs, thrown, emits, prepared);
+    return this.#host.publisher.prepareFollowUps(ending);
   }
 
   async #commitWhenReady(
@@ -160,13 +194,43 @@ export class OutcomeRecorder {
     return this.#host.transport.clock.monotonic() - this.#startedAt;
   }
 
+  #failure(error: unknown): Failure {
+    const attempt = this.#attempt;
+    const { service } = this.#host.transport;
+    return { ...failedEvent(service, this.#delivery.envelope, { attempt, ...this.#failedStep }), attempt, error };
+  }
+
   #commit(outcome: Outcome): void {
+    const flushed = this.#functions.flushOutput();
+    if (flushed === undefined) this.#commitNow(outcome);
+    else void flushed.then(() => this.#commitNow(outcome));
+  }
+
+  #commitNow(outcome: Outcome): void {
     try {
       const committed = this.#delivery.commit(outcome, this.#functions.unfinished);
-      if (committed instanceof Promise) committed.catch((error: unknown) => this.#logUnrecorded(error));
+      const hasError = 'error' in outcome;
+      if (committed instanceof Promise) {
+        const counted = hasError ? committed.then((result) => this.#count(outcome, result)) : committed;
+        counted.catch((error: unknown) => this.#logUnrecorded(error));
+      } else if (hasError) this.#count(outcome, committed);
     } catch (error) {
       this.#logUnrecorded(error);
     }
+  }
+
+  /** Counts a recorded failure by its error, and passes a terminal one on. */
+  #count({ status, error, thrown }: Extract<Outcome, { readonly error: ErrorInfo }>, result: CommitResult): void {
+    if (result !== 'ok') return;
+    const { envelope, attempt } = this.#delivery;
+    const { id, requestId, type } = envelope;
+    const at = this.#host.transport.clock.now();
+    const isTerminal = status === 'failed';
+    const step = this.#failedStep;
+    // The attempts of a workflow's steps count themselves.
+    const isCounted = step.step !== undefined && this.#kind === 'workflow';
+    this.#host.errors.count({ type, id, requestId, at, attempt, ...step, error, isTerminal, isCounted });
+    if (isTerminal) this.#host.onFailure?.(this.#failure(thrown));
   }
 
   #logUnrecorded(error: unknown): void {

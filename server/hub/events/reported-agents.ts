@@ -1,5 +1,56 @@
 import { DurationSketch } from '../../transports/statistics/durations.js';
 import type { Durations } from '../../transports/statistics/stats.js';
+import type { SpendLimitDescription } from '../limits/spend-limit.js';
+import type { HandlerFunction } from './context.js';
+import type { EventRef } from './emit.js';
+
+/** Finds the registered event of a type. Throws if there is none. */
+export interface EventRegistry {
+  event(target: EventRef<never, unknown> | string): {
+    readonly type: string;
+    readonly key?: (payload: unknown) => unknown;
+  };
+}
+
+/** Introspection data of a handler that runs an agent or a debate, or records its calls. */
+export interface HandlerInfo {
+  readonly kind: 'agent' | 'debate' | 'handler';
+  /** Name of the agent, the debate or the function. */
+  readonly name: string;
+  /** The handler records its turns as steps of a run. */
+  readonly isDurable?: boolean;
+  /** Checks the handler when its hub starts. Throws if the handler cannot work. */
+  readonly check?: (events: EventRegistry) => void;
+  /**
+   * Returns the agents of the handler in their current state: the main agent first, then its delegates. Empty until
+   * they are known.
+   */
+  agents(): readonly AgentDescription[];
+  /** Steps of a list with the same stage run at the same time. @default a stage of its own */
+  readonly stage?: number;
+  /** The handler may skip its step of a list. @default false */
+  readonly isConditional?: boolean;
+}
+
+const infoKey: unique symbol = Symbol('hubline.handler-info');
+
+interface InformedHandler {
+  readonly [infoKey]?: HandlerInfo;
+}
+
+/** Attaches introspection data to a handler and returns the handler. */
+export function withHandlerInfo<THandler extends HandlerFunction<never>>(
+  handler: THandler,
+  info: HandlerInfo,
+): THandler {
+  return Object.defineProperty(handler, infoKey, { value: info });
+}
+
+/** Returns the introspection data of a handler, if it has any. */
+export function handlerInfo(handler: object): HandlerInfo | undefined {
+  // Only `withHandlerInfo` sets this key.
+  return (handler as InformedHandler)[infoKey];
+}
 
 /** Returns an agent in its current state, followed by its delegates. */
 export type AgentSource = () => readonly AgentDescription[];
@@ -8,20 +59,6 @@ export type AgentSource = () => readonly AgentDescription[];
 export interface AgentReporter {
   /** Adds an agent. The same source may be added repeatedly. */
   reportAgents(source: AgentSource): void;
-}
-
-/** Key of the reporter in the context of a handler. */
-const reporterKey: unique symbol = Symbol('hubline.agent-reporter');
-
-/** Makes a context report agents. The property is own and enumerable, so that it survives `{ ...ctx }`. */
-export function attachReporter(ctx: object, reporter: AgentReporter): void {
-  (ctx as { [reporterKey]?: AgentReporter })[reporterKey] = reporter;
-}
-
-/** Reports an agent that runs with `ctx`, if `ctx` is the context of a handler or a step. */
-export function reportAgents(ctx: object | undefined, source: AgentSource): void {
-  // Only the hub sets this key.
-  (ctx as { readonly [reporterKey]?: AgentReporter } | undefined)?.[reporterKey]?.reportAgents(source);
 }
 
 /** Maximum number of agents that are shown of those that handlers run. */
@@ -64,20 +101,89 @@ export class ReportedAgents implements AgentReporter {
   }
 }
 
-/** Adds up the runs, tokens and durations of two agents. */
+/** Adds up the runs, tokens, hours and durations of two agents. */
 export function addUsage(
   a: AgentDescription,
   b: AgentDescription,
-): Pick<AgentDescription, 'runs' | 'tokenUsage' | 'durations'> {
+): Pick<AgentDescription, 'runs' | 'tokenUsage' | 'begun' | 'hours' | 'durations' | 'longestMs'> {
   const runs = new Map(Object.entries(a.runs));
   for (const [status, count] of Object.entries(b.runs)) runs.set(status, (runs.get(status) ?? 0) + count);
-  const durations = DurationSketch.from(a.durations ?? []);
-  durations.merge(DurationSketch.from(b.durations ?? []));
+  const durations = durationsOf(a);
+  durations.merge(durationsOf(b));
   return {
     runs: Object.fromEntries(runs),
     tokenUsage: sumUsage([a.tokenUsage, b.tokenUsage]),
-    ...(!durations.isEmpty && { durations: durations.toJSON() }),
+    // Of a description without the number, the runs that ended are the best known.
+    begun: (a.begun ?? endedRuns(a)) + (b.begun ?? endedRuns(b)),
+    hours: addHours(a.hours ?? [], b.hours ?? []),
+    ...describeDurations(durations),
   };
+}
+
+function endedRuns({ runs }: AgentDescription): number {
+  return Object.values(runs).reduce((sum, count) => sum + count, 0);
+}
+
+/** Hour in which an agent called its model. */
+export interface AgentHour {
+  /** Start of the hour in epoch milliseconds. */
+  readonly at: number;
+  /** Runs that began in the hour: that made their first model call. */
+  readonly runs: number;
+  /** Tokens of the model calls that ended in the hour. */
+  readonly tokens: number;
+  /** Cost of these calls; absent if one of them has none. */
+  readonly cost?: number;
+}
+
+const hourMs = 3_600_000;
+/** Hours that are kept: the current one and the 24 before it. */
+const keptHours = 25;
+
+/** Adds runs and tokens to the hour of `now`, the last of `hours`, and drops those that are older than a day. */
+export function countInHour(
+  hours: AgentHour[],
+  now: number,
+  { runs, tokens, cost }: Pick<AgentHour, 'runs' | 'tokens' | 'cost'>,
+): void {
+  const at = Math.floor(now / hourMs) * hourMs;
+  const last = hours.at(-1);
+  // A clock that was set back counts in the newest hour.
+  const isNew = last === undefined || last.at < at;
+  if (isNew) {
+    while (hours[0] !== undefined && hours[0].at <= at - keptHours * hourMs) hours.shift();
+    hours.push({ at, runs, tokens, ...(cost !== undefined && { cost }) });
+  } else hours[hours.length - 1] = joinHours(last, { at, runs, tokens, ...(cost !== undefined && { cost }) });
+}
+
+/** Adds up two parts of an hour. The sum has a cost if each part that used tokens has one. */
+function joinHours(a: AgentHour, b: AgentHour): AgentHour {
+  const hasCost = [a, b].every(({ tokens, cost }) => tokens === 0 || cost !== undefined);
+  return {
+    at: a.at,
+    runs: a.runs + b.runs,
+    tokens: a.tokens + b.tokens,
+    ...(hasCost && a.tokens + b.tokens > 0 && { cost: (a.cost ?? 0) + (b.cost ?? 0) }),
+  };
+}
+
+function addHours(a: readonly AgentHour[], b: readonly AgentHour[]): readonly AgentHour[] {
+  const joined = new Map<number, AgentHour>();
+  for (const hour of [...a, ...b]) {
+    const known = joined.get(hour.at);
+    joined.set(hour.at, known === undefined ? hour : joinHours(known, hour));
+  }
+  return [...joined.values()].sort((x, y) => x.at - y.at).slice(-keptHours);
+}
+
+/** Returns the durations of an agent's runs. */
+export function durationsOf({ durations = [], longestMs }: AgentDescription): DurationSketch {
+  return DurationSketch.from(durations, longestMs);
+}
+
+/** Returns what an agent's description has of the durations of its runs. */
+export function describeDurations(sketch: DurationSketch): Pick<AgentDescription, 'durations' | 'longestMs'> {
+  return sketch.isEmpty ? {} : { durations: sketch.toJSON(), longestMs: sketch.longestMs };
 }
 
 /** Public settings of an agent: no keys, no prompts. */
@@ -102,7 +208,7 @@ export interface AgentIntrospection extends AgentSummary {
   readonly suspended?: number;
   /**
    * Percentiles of the durations of its runs since the start of the processes: from the start of a run, in whichever
-   * process, to its end, suspended time included. The maximum is accurate to 10 % as well. Aborted runs do not count.
+   * process, to its end, suspended time included. Aborted runs do not count.
    * Absent before a run has ended.
    */
   readonly durationMs?: Durations;
@@ -113,6 +219,19 @@ export interface AgentIntrospection extends AgentSummary {
   readonly approvalsWaiting?: number;
   /** Tokens of the agent's own model calls. */
   readonly tokenUsage: TurnUsage;
+  /**
+   * Runs whose tokens are in `tokenUsage`: those that made their first model call, ended or not. Absent for processes of
+   * versions that did not count them.
+   */
+  readonly begun?: number;
+  /** Hours of the last day in which the agent called its model, since the start of the processes, oldest first. */
+  readonly hours?: readonly AgentHour[];
+  /** Maximum number of tokens per run. Absent if there is none. */
+  readonly tokenBudget?: number;
+  /** Maximum cost per run, in the currency of the agent's `prices`. Absent if there is none. */
+  readonly costBudget?: number;
+  /** Limits of what it spends in a window of time. Absent if there are none. */
+  readonly spendLimits?: readonly SpendLimitDescription[];
 }
 
 /** Agent as a hub describes it to other hubs. */
@@ -120,6 +239,8 @@ export interface AgentDescription
   extends Omit<AgentIntrospection, 'durationMs' | 'approvalsWaiting' | 'active' | 'suspended'> {
   /** Sketch of the durations of its runs, as `DurationSketch` writes it. Absent before a run has ended. */
   readonly durations?: readonly number[];
+  /** Longest of these durations. Absent in descriptions of versions that did not record it. */
+  readonly longestMs?: number;
 }
 
 /** Facts about a step of an agent, for introspection. No text of a user, a model or a tool. */

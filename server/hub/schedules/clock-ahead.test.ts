@@ -32,7 +32,17 @@ it.each<CatchUp>(['last', 'all', 'none'])(
         return {
           ...manager,
           clock: ahead,
-          schedules: { list: () => schedules.list(), open: (openings) => schedules.open(openings), claim },
+          schedules: {
+            list: () => schedules.list(),
+            open: (openings) => schedules.open(openings),
+            claim,
+            put: (schedule, expected) => schedules.put(schedule, expected),
+            get: (id) => schedules.get(id),
+            page: (after, limit) => schedules.page(after, limit),
+            remove: (id) => schedules.remove(id),
+            take: (limit, holdMs) => schedules.take(limit, holdMs),
+            watch: (onEarlier) => schedules.watch(onEarlier),
+          },
           start: (consuming) => manager.start(consuming),
           publish: (envelopes) => manager.publish(envelopes),
           close: (closing) => manager.close(closing),

@@ -16,6 +16,20 @@ export function everyDueTimes(everyMs: number): DueTimes {
   return { next: (after) => (Math.floor(after / everyMs) + 1) * everyMs };
 }
 
+/** Returns the due times from an instant on and up to another one, both inclusive. */
+export function boundedDueTimes(
+  dueTimes: DueTimes,
+  startAt: number = Number.NEGATIVE_INFINITY,
+  endAt: number = Number.POSITIVE_INFINITY,
+): DueTimes {
+  return {
+    next(after) {
+      const due = dueTimes.next(Math.max(after, startAt - 1));
+      return due === undefined || due > endAt ? undefined : due;
+    },
+  };
+}
+
 /**
  * Returns the due times of a cron expression of five fields, or of six with seconds first.
  *

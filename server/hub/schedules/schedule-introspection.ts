@@ -1,6 +1,8 @@
-import type { ScheduleRecord } from '../../transports/transport.js';
+import type { ScheduleRecord, StoredSchedule } from '../../transports/transport.js';
+import type { PauseSummary } from '../pauses.js';
 import { cronDueTimes, type DueTimes, everyDueTimes } from './due-times.js';
 import type { CatchUp, RegisteredSchedule } from './schedule.js';
+import { dueEventId, readStoredBody } from './stored-schedule.js';
 
 /** Schedule as the hub that registered it describes it. */
 export interface ScheduleDescription {
@@ -18,11 +20,18 @@ export interface ScheduleDescription {
   readonly catchUp: CatchUp;
 }
 
-/** Schedule of a service, with its last and its next due time. */
+/** Schedule with its last and its next due time. */
 export interface ScheduleIntrospection extends ScheduleDescription {
+  /** Service that has the schedule, or of the hub that set it at run time. */
   readonly service: string;
-  /** Number of running hubs that have the schedule. */
+  /** Number of running hubs that have the schedule. One that was set at run time, every hub with handlers or schedules has. */
   readonly processes: number;
+  /** Present for a schedule that was set at run time: a random text that identifies it in place of its key. */
+  readonly storedId?: string;
+  /** Id of the event or run of the last due time of a schedule that was set at run time. */
+  readonly lastId?: string;
+  /** Present while the schedule or its service is paused. */
+  readonly paused?: PauseSummary;
   /** Last due time that was claimed, in epoch milliseconds; absent if there is none. */
   readonly lastDueAt?: number;
   /** Next due time in epoch milliseconds; absent if there is none, or if no running hub has the schedule. */
@@ -62,6 +71,33 @@ export function introspectSchedule(
     service,
     processes,
     ...(record?.lastDue !== undefined && { lastDueAt: record.lastDue }),
+    ...(nextDueAt !== undefined && { nextDueAt }),
+    ...(nextDueAt !== undefined && description.cron !== undefined && { laterDueAt }),
+  };
+}
+
+/** Describes a schedule that was set at run time, without key and payload; `undefined` if it cannot be read. */
+export function introspectStored(
+  { body, position, lastDue }: StoredSchedule,
+  processes: number,
+  now: number,
+  upcoming: UpcomingDueTimes,
+): ScheduleIntrospection | undefined {
+  let stored: ReturnType<typeof readStoredBody>;
+  try {
+    stored = readStoredBody(body);
+  } catch {
+    return undefined;
+  }
+  const { key: _, overlap: __, startAt = now, endAt = Number.POSITIVE_INFINITY, ...description } = stored.config;
+  const ahead = processes === 0 ? [] : upcoming.after(Math.max(now, position, startAt - 1), description);
+  const [nextDueAt, ...laterDueAt] = ahead.filter((at) => at <= endAt);
+  return {
+    ...description,
+    service: stored.service,
+    processes,
+    storedId: stored.seed,
+    ...(lastDue !== undefined && { lastDueAt: lastDue, lastId: dueEventId(stored, lastDue) }),
     ...(nextDueAt !== undefined && { nextDueAt }),
     ...(nextDueAt !== undefined && description.cron !== undefined && { laterDueAt }),
   };

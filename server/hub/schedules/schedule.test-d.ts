@@ -2,6 +2,7 @@ import { expectTypeOf } from 'vitest';
 import { z } from 'zod';
 import { createEvent } from '../events/event.js';
 import type { Hub } from '../hub.js';
+import type { ScheduleState } from '../schedule-states.js';
 
 declare const hub: Hub;
 
@@ -48,3 +49,31 @@ hub.schedule({ name: 'a', everyMs: 60_000, payload: 7 });
 hub.schedule({ name: 'a', everyMs: 60_000, emit: 'polled', start: 'fulfil', payload: 7 });
 // @ts-expect-error unknown catchUp
 hub.schedule({ name: 'a', everyMs: 60_000, emit: 'polled', payload: 7, catchUp: 'first' });
+
+expectTypeOf(
+  hub.schedules.set({
+    name: 'digest',
+    key: 'ada',
+    cron: '0 7 * * *',
+    timeZone: 'UTC',
+    emit: polled,
+    payload: { until: '' },
+  }),
+).resolves.toBeBoolean();
+void hub.schedules.set({
+  name: 'a',
+  everyMs: 60_000,
+  emit: reportDue,
+  payload: { to: 'ada', day: '' },
+  endAt: new Date(),
+});
+void hub.schedules.set({ name: 'a', everyMs: 60_000, start: 'fulfil', payload: 7, startAt: 0, overlap: 'skip' });
+// @ts-expect-error wrong payload
+void hub.schedules.set({ name: 'a', everyMs: 60_000, emit: polled, payload: { until: 7 } });
+// @ts-expect-error no function: it would be gone with its process
+void hub.schedules.set({ name: 'a', everyMs: 60_000, emit: polled, payload: () => ({ until: '' }) });
+// @ts-expect-error due times are required
+void hub.schedules.set({ name: 'a', emit: 'polled', payload: 7 });
+// @ts-expect-error one target
+void hub.schedules.set({ name: 'a', everyMs: 60_000, emit: 'polled', start: 'fulfil', payload: 7 });
+expectTypeOf(hub.schedules.get('digest', 'ada')).resolves.toEqualTypeOf<ScheduleState | undefined>();

@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
 import { InvalidOptionError, messageOf, quote } from '../../errors.js';
 import { checkName, OptionChecker } from '../../options.js';
+import { deriveId } from '../../transports/derived-ids.js';
 import type { EventRef, WorkflowRef } from '../events/emit.js';
+import { checkOverlap, type EventDefinitionConfig, type Overlap, referencedDefinitions } from '../events/event.js';
 import { encodePayload } from '../events/payload.js';
 import { isWorkflow } from '../runs/workflow.js';
 import { cronDueTimes, type DueTimes, everyDueTimes, lastDueTimes } from './due-times.js';
@@ -48,6 +50,12 @@ export type ScheduleConfig<TPayload = unknown> = ScheduleTimes &
      * most 1,000, the newest), or `'none'`. @default 'last'
      */
     catchUp?: CatchUp;
+    /**
+     * Decides what becomes of a due time while an event or a run of the same key is pending that an `overlap` applied to, as
+     * the `overlap` of a definition does, in place of it. Requires that the target has a `key`; `'replace'`, that it has
+     * `overlap: 'replace'` or `concurrencyPerKey: 1`. @default that of the target
+     */
+    overlap?: Overlap;
   };
 
 /** A {@link ScheduleConfig} that was checked, with what derives from it. */
@@ -60,23 +68,41 @@ export interface RegisteredSchedule {
   readonly emit?: string;
   readonly start?: string;
   readonly catchUp: CatchUp;
+  readonly overlap?: Overlap;
   readonly payload: unknown;
   readonly dueTimes: DueTimes;
   /** The times as text: a schedule that changes them counts from its start. */
   readonly times: string;
   /** Digest of everything: of processes with different definitions the last one that started holds. */
   readonly definition: string;
+  readonly referenced: readonly EventDefinitionConfig[];
 }
 
-const optionNames = ['name', 'description', 'cron', 'timeZone', 'everyMs', 'emit', 'start', 'payload', 'catchUp'];
+const optionNames = [
+  'name',
+  'description',
+  'cron',
+  'timeZone',
+  'everyMs',
+  'emit',
+  'start',
+  'payload',
+  'catchUp',
+  'overlap',
+];
 const minEveryMs = 100;
 const catchUps: readonly unknown[] = ['last', 'all', 'none'] satisfies CatchUp[];
 
-/** Checks the options of a schedule. @throws {InvalidOptionError | PayloadNotJsonError} */
-export function resolveSchedule(config: ScheduleConfig): RegisteredSchedule {
-  if (typeof config !== 'object' || config === null) throw new InvalidOptionError('hub.schedule', 'an object', config);
-  checkName(config.name, 'name of hub.schedule');
-  const { name, description, cron, timeZone = 'UTC', everyMs, payload, catchUp = 'last' } = config;
+/**
+ * Checks the options of a schedule.
+ *
+ * @param method method that has the options, for errors
+ * @throws {InvalidOptionError | PayloadNotJsonError}
+ */
+export function resolveSchedule(config: ScheduleConfig, method: string = 'hub.schedule'): RegisteredSchedule {
+  if (typeof config !== 'object' || config === null) throw new InvalidOptionError(method, 'an object', config);
+  checkName(config.name, `name of ${method}`);
+  const { name, description, cron, timeZone = 'UTC', everyMs, payload, catchUp = 'last', overlap } = config;
   const owner = `schedule ${quote(name)}`;
   const check = new OptionChecker(config, optionNames, owner);
   check.string('description', description);
@@ -84,9 +110,10 @@ export function resolveSchedule(config: ScheduleConfig): RegisteredSchedule {
   check.that(everyMs === undefined || config.timeZone === undefined, 'timeZone', 'set only with cron', timeZone);
   check.that('payload' in config && payload !== undefined, 'payload', 'a JSON value or a function', payload);
   check.that(catchUps.includes(catchUp), 'catchUp', "'last', 'all' or 'none'", catchUp);
+  checkOverlap(overlap, check);
   const target = resolveTarget(config, check);
   const times = cron === undefined ? { everyMs } : { cron, timeZone };
-  const described = { ...times, ...target, catchUp };
+  const described = { ...times, ...target, catchUp, ...(overlap !== undefined && { overlap }) };
   const content =
     typeof payload === 'function' ? String(payload) : encodePayload(payload, owner, Number.POSITIVE_INFINITY);
   const digest = createHash('sha1').update(JSON.stringify([described, content]));
@@ -98,6 +125,7 @@ export function resolveSchedule(config: ScheduleConfig): RegisteredSchedule {
     dueTimes: resolveDueTimes(config, owner, check),
     times: JSON.stringify(times),
     definition: digest.digest('hex'),
+    referenced: referencedDefinitions(config),
   };
 }
 
@@ -171,4 +199,9 @@ export function catchUpPosition(
   if (first === undefined) return position;
   const beforeFirst = Math.max(position, first - 1);
   return catchUp === 'all' ? beforeFirst : Math.max(position, Math.min(beforeFirst, now - graceMs));
+}
+
+/** Returns the id of the event or run that a schedule starts at a due time in epoch milliseconds. */
+export function scheduledId(service: string, schedule: string, dueAt: number): string {
+  return deriveId(service, `schedule:${schedule}`, String(dueAt));
 }
