@@ -1,5 +1,6 @@
 import { expectTypeOf } from 'vitest';
 import { z } from 'zod';
+import { createEvent } from '../events/event.js';
 import type { Hub } from '../hub.js';
 import { defineWorkflow, type WorkflowDefinition } from './define-workflow.js';
 import type { RunCtx } from './step.js';
@@ -19,6 +20,10 @@ const fulfil = defineWorkflow({
   key: (input) => {
     expectTypeOf(input).toEqualTypeOf<{ id: string; n: number }>();
     return input.id;
+  },
+  tags: (input) => {
+    expectTypeOf(input).toEqualTypeOf<{ id: string; n: number }>();
+    return [input.id];
   },
 });
 interface Start {
@@ -75,6 +80,49 @@ defineWorkflow({
 defineWorkflow<{ n: number }>({ name: 'waiting', receives: [{ event: shipped, key: ({ n }) => n }] });
 // @ts-expect-error the events belong to the definition
 createWorkflow(fulfil, { receives: [], run: () => ({ at: '' }) });
+
+// The payload of the events that cancel is that of each event.
+const stopped = createEvent({ type: 'stopped', schema: z.object({ because: z.string() }) });
+defineWorkflow({
+  name: 'stoppable',
+  input: z.object({ id: z.string() }),
+  cancelOn: [
+    {
+      event: stopped,
+      key: ({ id }) => id,
+      when: (payload) => {
+        expectTypeOf(payload).toEqualTypeOf<{ because: string }>();
+        return payload.because !== '';
+      },
+    },
+    { event: shipped },
+    { event: 'by name', when: (payload) => payload === null },
+  ],
+});
+defineWorkflow<{ id: string }>({
+  name: 'stoppable',
+  cancelOn: [{ event: stopped, key: ({ id }) => id, when: (payload: { because: string }) => payload.because !== '' }],
+});
+// @ts-expect-error a reason to cancel is decided by a boolean
+defineWorkflow({ name: 'stoppable', cancelOn: [{ event: stopped, when: () => 'no' }] });
+// @ts-expect-error the events belong to the definition
+createWorkflow(fulfil, { cancelOn: [], run: () => ({ at: '' }) });
+
+// A wait decides about the payloads that its event stores.
+createWorkflow({
+  name: 'choosy',
+  run: async ({ step }) => {
+    const reply = await step.waitForEvent('reply', stopped, {
+      when: (payload) => {
+        expectTypeOf(payload).toEqualTypeOf<{ because: string }>();
+        return true;
+      },
+    });
+    expectTypeOf(reply).toEqualTypeOf<{ because: string }>();
+    // @ts-expect-error a wait is decided by a boolean
+    await step.waitForEvent('other', stopped, { when: () => 1 });
+  },
+});
 
 // Whoever starts it has the same types.
 const run = await hub.startWorkflow(fulfil, { id: '1', n: '2' });

@@ -3,6 +3,7 @@ import { InvalidOptionError, quote } from '../../errors.js';
 import { checkName, OptionChecker } from '../../options.js';
 import type { RunRetention } from '../../transports/delivery.js';
 import type { EventRef, WorkflowRef } from '../events/emit.js';
+import { type Overlap, resolveOverlap } from '../events/event.js';
 import { resolveEventName } from '../events/follow-ups.js';
 import type { Recorded } from '../events/payload.js';
 import { type JsonSchema, type PayloadSchema, resolveSchema } from '../events/payload-schema.js';
@@ -24,6 +25,28 @@ export interface ReceivedEvents<TInput = unknown> {
   /** Returns the key of the events from the input, as the function receives it; `undefined` for a run that keeps none. */
   key: (input: TInput) => string | undefined;
 }
+
+/** Event that cancels the runs of a workflow. */
+export interface CancellingEvent<TInput = unknown, TPayload = unknown> {
+  /** Event type. */
+  event: EventRef<never, TPayload> | string;
+  /**
+   * Returns the key of the events from the input, as the function receives it; `undefined` for a run that they do not
+   * cancel. @default any event of the type
+   */
+  key?: (input: TInput) => string | undefined;
+  /**
+   * Returns `true` for an event that cancels the run. Called once per run and event, in a process of the service that
+   * runs the workflow; the event is kept until then. If it throws, the error is logged and the run continues.
+   * @default each event cancels
+   */
+  when?(payload: TPayload): boolean;
+}
+
+/** Events that cancel the runs of a workflow. @typeParam TEvents payloads that they store */
+export type CancellingEvents<TInput, TEvents extends readonly unknown[]> = {
+  readonly [K in keyof TEvents]: CancellingEvent<TInput, TEvents[K]>;
+};
 
 /** Options of `defineWorkflow`. */
 export interface WorkflowDefinitionConfig<TInput = unknown> {
@@ -47,11 +70,35 @@ export interface WorkflowDefinitionConfig<TInput = unknown> {
    */
   key?: (input: TInput) => string | undefined;
   /**
+   * Decides what becomes of a run if another one of its key is pending: waits, is delayed, retries, runs or is suspended.
+   * `queue` accepts it. `skip` does not: `startWorkflow` resolves with the handle of the pending one, and the run counts as
+   * deduplicated. `replace` accepts it and cancels the pending ones with their child runs, with `CancelledError` and without
+   * follow-ups: it starts when their functions have returned, because `concurrencyPerKey` is 1. Decided where the run is
+   * started, after its `dedupeId`; replayed runs, and child runs of `step.invoke`, are never skipped and replace none, and a
+   * child run does not count as pending. Requires `key`. @default 'queue'
+   */
+  overlap?: Overlap;
+  /**
+   * Returns the tags of a run from its input, as the function receives it: at most 5 of 1 to 64 characters. `hub.search`
+   * finds runs of workflows with `tags` by a tag, and by their key. Not allowed with a `trigger`: such runs are found by
+   * the tags of their event. @default runs cannot be searched for
+   */
+  tags?: (input: TInput) => readonly string[];
+  /** Lets everyone who may read the dashboard search for runs by a tag, which is part of a URL. @default false */
+  showTags?: boolean;
+  /**
    * Events that a run keeps from its acceptance on, at most 10 types: each event of the key, until `step.waitForEvent`
    * takes it, the oldest first. Without it a wait receives only events that are accepted after it began. A run keeps at
    * most 1,000 events and 1 MiB of payloads; beyond that the oldest is dropped. Not allowed with a `trigger`.
    */
   receives?: readonly ReceivedEvents<TInput>[];
+  /**
+   * Events that cancel a run and its child runs, from its acceptance on, at most 10 types: whichever process emits them,
+   * and whether the run is active, suspended, or waits for its start. The service of the run decides and ends it: an active
+   * run at once, others when a process takes them, before the function is called. A delayed run is not delayed any longer,
+   * unless `when` has to decide. Stored with the run. Not allowed with a `trigger`.
+   */
+  cancelOn?: CancellingEvents<TInput, readonly unknown[]>;
   /** Ended runs to retain. @default the newest 50 completed and 200 failed runs, of any age */
   retain?: RetainOptions;
 }
@@ -61,6 +108,15 @@ export interface ContractReceives {
   readonly type: string;
   /** Returns the key of the events from the input. */
   readonly key: (input: never) => unknown;
+}
+
+/** Checked {@link CancellingEvent}. */
+export interface ContractCancel {
+  readonly type: string;
+  /** Returns the key of the events from the input. */
+  readonly key?: (input: never) => unknown;
+  /** Decides about an event. */
+  readonly when?: (payload: never) => unknown;
 }
 
 /** Checked options of a definition. */
@@ -73,8 +129,14 @@ export interface WorkflowContract {
   readonly output?: PayloadSchema;
   /** Returns the key of a run from its input. */
   readonly key?: (input: never) => unknown;
+  readonly overlap?: Exclude<Overlap, 'queue'>;
+  /** Returns the tags of a run from its input. */
+  readonly tags?: (input: never) => unknown;
+  readonly showTags?: true;
   /** Types of the events that a run keeps, each with the function that computes their key. */
   readonly receives?: readonly ContractReceives[];
+  /** Events that cancel a run. */
+  readonly cancelOn?: readonly ContractCancel[];
   readonly retain: RunRetention;
 }
 
@@ -116,8 +178,13 @@ export interface WorkflowDefinition<in TStart = unknown, out TResult = unknown, 
  * ```
  * @throws {InvalidOptionError | InvalidSchemaError}
  */
-export function defineWorkflow<TInput extends StandardSchemaV1, TOutput extends StandardSchemaV1 = StandardSchemaV1>(
-  options: Omit<WorkflowDefinitionConfig<StandardSchemaV1.InferOutput<TInput>>, 'input' | 'output'> & {
+export function defineWorkflow<
+  TInput extends StandardSchemaV1,
+  TOutput extends StandardSchemaV1 = StandardSchemaV1,
+  TEvents extends readonly unknown[] = readonly unknown[],
+>(
+  options: Omit<WorkflowDefinitionConfig<StandardSchemaV1.InferOutput<TInput>>, 'input' | 'output' | 'cancelOn'> & {
+    cancelOn?: CancellingEvents<StandardSchemaV1.InferOutput<TInput>, TEvents>;
     input: TInput;
     output?: TOutput;
   },
@@ -128,8 +195,15 @@ export function defineWorkflow<TInput extends StandardSchemaV1, TOutput extends 
   StandardSchemaV1.InferInput<TOutput>
 >;
 /** Creates a definition of a workflow whose result alone has a Standard Schema. Throws the same errors. */
-export function defineWorkflow<TOutput extends StandardSchemaV1>(
-  options: Omit<WorkflowDefinitionConfig<unknown>, 'input' | 'output'> & { input?: JsonSchema; output: TOutput },
+export function defineWorkflow<
+  TOutput extends StandardSchemaV1,
+  TEvents extends readonly unknown[] = readonly unknown[],
+>(
+  options: Omit<WorkflowDefinitionConfig<unknown>, 'input' | 'output' | 'cancelOn'> & {
+    cancelOn?: CancellingEvents<unknown, TEvents>;
+    input?: JsonSchema;
+    output: TOutput;
+  },
 ): WorkflowDefinition<
   unknown,
   Recorded<StandardSchemaV1.InferOutput<TOutput>>,
@@ -137,8 +211,16 @@ export function defineWorkflow<TOutput extends StandardSchemaV1>(
   StandardSchemaV1.InferInput<TOutput>
 >;
 /** Creates a definition of a workflow. The type arguments are those of its input and its result. Throws the same errors. */
-export function defineWorkflow<TInput = unknown, TResult = unknown>(
-  options: Omit<WorkflowDefinitionConfig<TInput>, 'input' | 'output'> & { input?: JsonSchema; output?: JsonSchema },
+export function defineWorkflow<
+  TInput = unknown,
+  TResult = unknown,
+  TEvents extends readonly unknown[] = readonly unknown[],
+>(
+  options: Omit<WorkflowDefinitionConfig<TInput>, 'input' | 'output' | 'cancelOn'> & {
+    cancelOn?: CancellingEvents<TInput, TEvents>;
+    input?: JsonSchema;
+    output?: JsonSchema;
+  },
 ): WorkflowDefinition<TInput, Recorded<TResult>, TInput, TResult>;
 export function defineWorkflow(options: WorkflowDefinitionConfig): WorkflowDefinition {
   checkName(options?.name, 'name of defineWorkflow');
@@ -151,21 +233,28 @@ export function defineWorkflow(options: WorkflowDefinitionConfig): WorkflowDefin
 
 /** Options that belong to a definition: they are decided where a run is accepted. */
 export const contractOptions: readonly (keyof WorkflowDefinitionConfig)[] = [
-  ...(['name', 'service', 'description', 'input', 'output', 'key', 'receives', 'retain'] as const),
+  ...(['name', 'service', 'description', 'input', 'output', 'key', 'overlap', 'tags', 'showTags'] as const),
+  ...(['receives', 'cancelOn', 'retain'] as const),
 ];
 
 /** Checks the values of the options of a definition. @throws {InvalidOptionError | InvalidSchemaError} */
 export function resolveContract(
-  options: Omit<WorkflowDefinitionConfig, 'key' | 'receives'> & {
+  options: Omit<WorkflowDefinitionConfig, 'key' | 'tags' | 'receives' | 'cancelOn'> & {
     key?: (input: never) => unknown;
+    tags?: (input: never) => unknown;
     receives?: readonly ReceivedEvents<never>[];
+    cancelOn?: readonly UncheckedCancel[];
   },
   check: OptionChecker,
   owner: string,
 ): WorkflowContract {
-  const { name, service, description, input, output, key, receives, retain } = options;
+  const { name, service, description, input, output, key, overlap, tags, showTags, receives, cancelOn, retain } =
+    options;
   check.string('description', description);
   check.function('key', key);
+  check.function('tags', tags);
+  check.boolean('showTags', showTags);
+  check.that(showTags !== true || tags !== undefined, 'tags', 'set if showTags is', tags);
   return {
     name,
     ...(description !== undefined && { description }),
@@ -173,7 +262,11 @@ export function resolveContract(
     ...(input !== undefined && { input: resolveSchema(input, owner) }),
     ...(output !== undefined && { output: resolveSchema(output, owner, 'result') }),
     ...(key !== undefined && { key }),
+    ...resolveOverlap(overlap, key !== undefined, check),
+    ...(tags !== undefined && { tags }),
+    ...(showTags === true && { showTags }),
     ...(receives !== undefined && { receives: resolveReceives(receives, check, owner) }),
+    ...(cancelOn !== undefined && { cancelOn: resolveCancelOn(cancelOn, check, owner) }),
     retain: resolveRetention(retain, owner),
   };
 }
@@ -195,6 +288,32 @@ function resolveReceives(
     if (type === undefined) throw new InvalidOptionError(`receives.event of ${owner}`, 'set', undefined);
     return { type, key: received.key };
   });
+}
+
+interface UncheckedCancel extends Omit<ContractCancel, 'type'> {
+  readonly event: EventRef<never, unknown> | string;
+}
+
+function resolveCancelOn(
+  cancelOn: readonly UncheckedCancel[],
+  check: OptionChecker,
+  owner: string,
+): readonly ContractCancel[] {
+  const isList = Array.isArray(cancelOn) && cancelOn.length >= 1 && cancelOn.length <= maxReceives;
+  check.that(isList, 'cancelOn', `a list of 1 to ${maxReceives} events`, cancelOn);
+  const resolved = cancelOn.map((cancelling) => {
+    const option = new OptionChecker(cancelling, ['event', 'key', 'when'], owner, 'cancelOn');
+    const { key, when } = cancelling;
+    option.function('key', key);
+    option.function('when', when);
+    const type = resolveEventName(cancelling.event, `cancelOn.event of ${owner}`);
+    if (type === undefined) throw new InvalidOptionError(`cancelOn.event of ${owner}`, 'set', undefined);
+    return { type, ...(key !== undefined && { key }), ...(when !== undefined && { when }) };
+  });
+  const types = resolved.map(({ type }) => type);
+  const repeated = types.find((type, index) => types.indexOf(type) !== index);
+  check.that(repeated === undefined, 'cancelOn', 'a list without two events of a type', repeated);
+  return resolved;
 }
 
 /** Returns the contract of a definition; `undefined` if the value is not one. */

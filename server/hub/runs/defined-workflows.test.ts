@@ -14,7 +14,8 @@ import { createHub } from '../create-hub.js';
 import { SchemaValidationError, UnknownRunError, UnknownWorkflowError, WorkflowFailedError } from '../errors.js';
 import { createEvent } from '../events/event.js';
 import { deferred, testHub } from '../hub.fixture.js';
-import type { Hub, HubOptions } from '../hub.js';
+import type { Hub } from '../hub.js';
+import type { HubOptions } from '../hub-options.js';
 import { defineWorkflow } from './define-workflow.js';
 import type { RunEvent } from './watch-run.js';
 import { createWorkflow } from './workflow.js';
@@ -323,4 +324,31 @@ it('computes the key where the run is started, and stores it with the run', asyn
   const { runId } = await web.startWorkflow(fulfil, { orderId: 'o-1', customer: 'ada' });
   const stored = await web.transport.runs.get('workflow\u001ffulfil', runId, 'fulfilment');
   expect(stored?.envelope.key).toBe('ada');
+});
+
+it('a run that drops events is logged once per minute, with the number and without a payload', async () => {
+  const { hub, log, clock } = testHub();
+  const paid = hub.event<{ orderId: string; text: string }>({ type: 'paid', key: ({ orderId }) => orderId });
+  const receiving = defineWorkflow<{ orderId: string }>({
+    name: 'receiving',
+    receives: [{ event: paid, key: ({ orderId }) => orderId }],
+  });
+  hub.workflow(createWorkflow(receiving, { run: ({ step }) => step.sleep('long', 3_600_000) }));
+  await hub.start();
+  const run = await hub.startWorkflow(receiving, { orderId: 'o-1' });
+  const text = 'secret-7'.repeat(50_000);
+  const send = (count: number): Promise<unknown> => hub.emitMany(paid, Array(count).fill({ orderId: 'o-1', text }));
+  await send(5);
+  const warned = (): unknown[] => log.filter(({ level }) => level === 'warn').map(({ fields }) => fields);
+  const line = (dropped: number): unknown =>
+    expect.objectContaining({ workflow: 'receiving', runId: run.runId, eventType: 'paid', dropped });
+  expect(warned()).toEqual([line(1)]);
+  await clock.advance(59_000);
+  await send(1);
+  expect(warned()).toEqual([line(1)]);
+  await clock.advance(1_000);
+  await send(2);
+  expect(warned()).toEqual([line(1), line(5)]);
+  expect((await run.status()).inbox).toEqual({ kept: 2, dropped: 6 });
+  expect(JSON.stringify(log)).not.toContain('secret-7');
 });

@@ -54,6 +54,8 @@ export interface StepIntrospection {
   readonly turn?: TurnFacts;
   /** Recorded result, if it was asked for. */
   readonly output?: unknown;
+  /** Arguments of the call of a tool that waits for an approval, as the model wrote them, if they were asked for. */
+  readonly arguments?: unknown;
 }
 
 /** Run of a workflow. Contains neither its input nor, unless asked for, the outputs of its steps. */
@@ -129,7 +131,11 @@ export function introspectRun(
     const isLast = status === 'failed' && next === current;
     add({ name: next.name, kind: 'run', status: isRunning || isLast ? status : 'waiting' });
   }
-  const all = inListedOrder([...steps.values()], listed);
+  const recorded = [...steps.values()];
+  const all = inListedOrder(
+    query.outputs === true ? recorded.map((step) => withArguments(step, recorded)) : recorded,
+    listed,
+  );
   const attempted = all.findLast((step) => step.attempt !== undefined && step.status !== 'completed');
   return {
     id,
@@ -225,6 +231,35 @@ export function introspectWait(
   }
   const failed = steps.get(slotOf('run', name));
   return { name, kind: 'run', status: 'retrying', ...failed, attempt: (failed?.attempt ?? 1) + 1, waitsFor };
+}
+
+/** Answer of a model, as an agent records it. */
+interface RecordedCalls {
+  readonly answer?: { readonly toolCalls?: unknown };
+  readonly calls?: unknown;
+  readonly steps?: unknown;
+}
+
+/** Adds the arguments of the call that an approval is about: the answer of its turn has them. */
+function withArguments(step: StepIntrospection, all: readonly StepIntrospection[]): StepIntrospection {
+  if (step.kind !== 'approval') return step;
+  const end = step.name.lastIndexOf(pathSeparator);
+  const turn = all.find(({ kind, name }) => kind === 'model' && name === step.name.slice(0, Math.max(0, end)));
+  const { answer, calls = answer?.toolCalls, steps }: RecordedCalls = Object(turn?.output);
+  if (!Array.isArray(calls)) return step;
+  const names: unknown[] = Array.isArray(steps) ? steps : calls.map((call) => Object(call).name);
+  const call: { arguments?: unknown } = Object(calls[names.indexOf(step.name.slice(end + pathSeparator.length))]);
+  if (typeof call.arguments !== 'string') return step;
+  return { ...step, arguments: parseArguments(call.arguments) };
+}
+
+/** Returns the text itself if the model wrote no JSON. */
+function parseArguments(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
 }
 
 function inListedOrder(

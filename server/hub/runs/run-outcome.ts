@@ -78,19 +78,24 @@ export class RunOutcome {
       this.#recorder.fail(error);
       return;
     }
-    const { slot, step, failure, thrown } = source;
+    const { slot, step, attempt, failure, thrown } = source;
     const generation = delivery.envelope.replays;
     const key = entryKey({ role: 'ended', generation, id: String(generation), attempt: 0 });
     // A second delivery that comes to the same end finds the entry recorded: the outcome counts, not the entry.
     const recordEnd = async (): Promise<unknown> => delivery.checkpoint(key, JSON.stringify(slot));
     void recordEnd()
       .catch(() => {})
-      .then(() => this.#recorder.fail(thrown, failure, step));
+      .then(() => this.#recorder.fail(thrown, failure, step, attempt));
   }
 
   /** Fails a run whose input cannot be read. */
   failUnreadable(error: Parameters<OutcomeRecorder['failUnreadable']>[0]): void {
     this.#recorder.failUnreadable(error);
+  }
+
+  /** Completes a run that the condition of its trigger, or of its handler, refused. */
+  filter(): void {
+    this.#recorder.filter();
   }
 
   suspend(): void {
@@ -120,6 +125,8 @@ export interface FailureSource {
   readonly slot: string;
   /** Name of that step. */
   readonly step: string;
+  /** Number of its last attempt. */
+  readonly attempt: number;
   /** Error that the run records. */
   readonly failure: ErrorInfo;
   /** Thrown error, with the stack that the record lacks. */
@@ -130,7 +137,7 @@ export interface FailureSource {
 class FailedSteps {
   readonly #errorInfo: (thrown: unknown) => ErrorInfo;
   #thrown: Map<string, unknown> | undefined;
-  #failures: Map<unknown, { readonly slot: string; readonly step: string }> | undefined;
+  #failures: Map<unknown, Pick<FailureSource, 'slot' | 'step' | 'attempt'>> | undefined;
 
   /** @param errorInfo returns what is recorded of an error */
   constructor(errorInfo: (thrown: unknown) => ErrorInfo) {
@@ -146,7 +153,7 @@ class FailedSteps {
   /** Adds the error that the run's function receives. */
   addFailure(slot: string, error: StepFailedError): void {
     this.#failures ??= new Map();
-    this.#failures.set(error, { slot, step: error.step });
+    this.#failures.set(error, { slot, step: error.step, attempt: error.attempts });
   }
 
   /** Returns the step that an error came from, as it is or as the cause of another error. */

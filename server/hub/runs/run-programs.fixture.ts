@@ -4,7 +4,8 @@ import { expect } from 'vitest';
 import { workflowType } from '../../transports/delivery.js';
 import type { Transport } from '../../transports/transport.js';
 import { createHub } from '../create-hub.js';
-import type { Hub, HubOptions } from '../hub.js';
+import type { Hub } from '../hub.js';
+import type { HubOptions } from '../hub-options.js';
 import type { RunCtx, Step } from './step.js';
 import { createWorkflow } from './workflow.js';
 
@@ -46,6 +47,8 @@ async function perform(program: Program, ctx: RunCtx<Program>, journal: Journal,
   const results: unknown[] = [];
   for (const statement of program) {
     const result = await performOne(statement, ctx, journal, trace);
+    // Not awaited: a branch of a race may be abandoned.
+    void ctx.step.publish(trace.length);
     trace.push(`${statement.do} ${JSON.stringify(result)}`);
     results.push(result);
   }
@@ -190,6 +193,13 @@ function expectResult(program: Program, result: unknown): void {
   }
 }
 
+/** Checks that the function of a run has published each of its entries once, in order, whatever became of its processes. */
+async function expectOutput(hub: Hub, runId: string): Promise<void> {
+  const published: unknown[] = [];
+  for await (const event of hub.stream(runId)) if (event.type === 'data') published.push(event.data);
+  expect(published).toEqual(published.map((_, index) => index));
+}
+
 const leaf: fc.Arbitrary<Statement> = fc.oneof(
   fc.record({ do: fc.constant('run' as const), fails: fc.nat(maxAttempts), hangs: fc.boolean() }),
   fc.record({ do: fc.constant('sleep' as const), ms: fc.nat(100) }),
@@ -256,6 +266,7 @@ export async function expectEnds(
     expect(new Set(ids).size).toBe(ids.length);
     expect(ids.length).toBeLessThanOrEqual(expected.steps);
     if (cancelled.has(index)) continue;
+    await expectOutput(hub, run.id);
     const record = await hub.transport.runs.get(workflowType('program'), run.id);
     if (record?.result !== undefined) expectResult(input, JSON.parse(record.result));
   }

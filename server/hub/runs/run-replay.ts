@@ -79,6 +79,11 @@ export class Replay<TRequest extends StepRequest> {
     return this.#requests.size > 0;
   }
 
+  /** Returns a step that the function asked for and that has no released result. */
+  requested(slot: string): TRequest | undefined {
+    return this.#requests.get(slot);
+  }
+
   /** Begins a step that contains other steps. Returns its last failed attempt, if it has one. */
   open(id: string): FailedAttempt | undefined {
     this.#open ??= new Set();
@@ -254,7 +259,7 @@ export class Replay<TRequest extends StepRequest> {
 }
 
 /** Failed attempt of a step that a retry follows. */
-interface FailedAttempt {
+export interface FailedAttempt {
   readonly attempt: number;
   /** Attempt of the delivery in which it failed. */
   readonly delivery: number;

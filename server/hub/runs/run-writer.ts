@@ -1,14 +1,6 @@
 import type { CommitResult, Delivery, Envelope, RunWait } from '../../transports/delivery.js';
-import {
-  type AttemptedStep,
-  isAttempted,
-  isTurn,
-  type RequestedStep,
-  type SteppedRun,
-  type TurnStep,
-  type WaitingStep,
-} from './requested-step.js';
-import { entryKey, type StepEntry, writeEntry, writePatches } from './run-entry.js';
+import type { AttemptedStep, RequestedStep, SteppedRun } from './requested-step.js';
+import { entryKey, isAttemptedKind, type StepEntry, writeEntry, writePatches } from './run-entry.js';
 
 /** Entry that is being recorded. */
 interface WrittenEntry {
@@ -63,6 +55,19 @@ export class EntryWriter {
     }
     this.#callbacks.onEnd();
     return undefined;
+  }
+
+  /** Waits for a transaction that records an entry. Rejects as it does. */
+  async recordWithin(commit: () => Promise<CommitResult>): Promise<CommitResult> {
+    this.#recording += 1;
+    try {
+      const result = await commit();
+      if (result === 'fenced') this.#callbacks.onFenced();
+      return result;
+    } finally {
+      this.#recording -= 1;
+      this.#callbacks.onEnd();
+    }
   }
 
   /** Returns what reading a recorded entry would return, if this process wrote it. */
@@ -123,6 +128,8 @@ export class WaitWriter {
         await this.#run.record(key, writePatches({ version: workflow.version, names: this.#patches.splice(0) }));
       }
       const waits = await createWaits(this.#run);
+      // The run replays what is before a wait that has ended.
+      await this.#run.flushOutput();
       if (waits.length > 0 && !this.#run.isOver && (await delivery.wait(waits)) === 'fenced') {
         this.#callbacks.onFenced();
       }
@@ -136,8 +143,18 @@ export class WaitWriter {
 }
 
 /** Returns `true` for a step that may start. One whose attempt failed is not ready before the time of its retry. */
-export function isReady(step: RequestedStep): step is AttemptedStep | TurnStep {
-  return isTurn(step) || (isAttempted(step) && (step.failed === undefined || step.failed.isDue));
+export function isReady(step: RequestedStep): step is AttemptedStep {
+  return isAttempted(step) && (step.failed === undefined || step.failed.isDue);
+}
+
+/** Returns `true` for a step that runs a function of this process. */
+function isAttempted(step: RequestedStep): step is AttemptedStep {
+  return isAttemptedKind(step.kind);
+}
+
+/** Returns `true` for a step that waits for its time or an event, and starts nothing. */
+export function onlyWaits(step: RequestedStep): boolean {
+  return !isReady(step) && step.kind !== 'invoke' && step.kind !== 'approval';
 }
 
 /** Takes the steps that are not ready from the front of those that wait for their start, and creates their waits. */
@@ -145,6 +162,7 @@ async function createWaits(run: SteppedRun): Promise<RunWait[]> {
   const { replay } = run;
   const waits: RunWait[] = [];
   for (let step = replay.nextToStart; step !== undefined && !isReady(step); step = replay.nextToStart) {
+    if (run.isHeld && !onlyWaits(step)) break;
     replay.takeNext();
     const wait = await createWait(run, step);
     if (wait !== undefined) waits.push(wait);
@@ -156,7 +174,7 @@ async function createWaits(run: SteppedRun): Promise<RunWait[]> {
  * Resolves with the wait for a step that is not ready. A step that cannot create its wait has failed: this is recorded,
  * and there is no wait.
  */
-async function createWait(run: SteppedRun, step: AttemptedStep | WaitingStep): Promise<RunWait | undefined> {
+async function createWait(run: SteppedRun, step: RequestedStep): Promise<RunWait | undefined> {
   const { workflow, delivery, host } = run;
   const { now } = host.transport.clock;
   const generation = delivery.envelope.replays;

@@ -1,84 +1,179 @@
-import type { Delivery, Envelope } from '../../transports/delivery.js';
-import { AttemptEmitter } from '../events/attempt-ctx.js';
-import type { StepResult } from '../events/durable-place.js';
+import type { ErrorInfo } from '../../errors.js';
+import type { CommitResult, Delivery, Envelope, TransactionRecord } from '../../transports/delivery.js';
+import { AttemptEmitter, type PublishingAttempt, type TransactionalAttempt } from '../events/attempt-ctx.js';
+import { StepResult } from '../events/durable-place.js';
+import { type EndedAttempt, EndingTransaction } from '../events/ending-transaction.js';
 import { type CallCallbacks, HandlerCall } from '../events/handler-call.js';
-import { checkSize, encodePayload, encodeResult } from '../events/payload.js';
+import type { LiveOutput, OutputWriter } from '../events/live-output.js';
+import { checkSize, encodeResult } from '../events/payload.js';
+import type { TurnFacts } from '../events/reported-agents.js';
 import { nextDelayMs } from '../events/retry-policy.js';
+import type { Permit } from '../limits/limit-keeper.js';
 import { startStep } from '../observability.js';
-import type { AttemptedStep, RunHost, TurnStep } from './requested-step.js';
-import { entryKey, entryOutput, type StepEntry, writeEntry } from './run-entry.js';
+import type { AttemptedStep, AttemptScope, RunHost } from './requested-step.js';
+import { type AttemptedKind, entryKey, entryOutput, type StepEntry, writeEntry } from './run-entry.js';
 import type { StepRequest } from './run-replay.js';
 import { StepAttemptCtx } from './step.js';
 import type { RunDefinition } from './workflow.js';
 
+/** Maximum size of a model's answer or a tool's result: both are paid, and the agent's own limits bound them. */
+const maxTurnBytes = 16 * 1_024 * 1_024;
+
+const none: readonly Envelope[] = [];
+
 /** One attempt at a step: calls its function and records the result, the failure, or the failed attempt. */
-export class StepAttempt implements CallCallbacks, RunningAttempt {
+export class StepAttempt
+  implements AttemptScope, CallCallbacks, RunningAttempt, PublishingAttempt, TransactionalAttempt, EndedAttempt
+{
   index = 0;
   readonly #step: AttemptedStep;
   readonly #run: AttemptRun;
   readonly #attempt: number;
-  readonly #emitter: AttemptEmitter;
   readonly #call: HandlerCall;
   readonly #startedAt: number;
   readonly #startedMonotonic: number;
+  #emitter: AttemptEmitter | undefined;
+  #ctx: StepAttemptCtx | undefined;
+  #writer: OutputWriter | undefined;
+  #transaction: EndingTransaction | undefined;
+  readonly #permit: Permit | undefined;
+  #isOver = false;
 
-  constructor(step: AttemptedStep, run: AttemptRun) {
+  /** @param permit of the step's limit; returned when its function has returned */
+  constructor(step: AttemptedStep, run: AttemptRun, permit?: Permit) {
     const { workflow, delivery, host } = run;
     const { clock } = host.transport;
+    const { timeoutMs, contained } = step.options;
     this.#step = step;
     this.#run = run;
+    this.#permit = permit;
     this.#attempt = attemptNumber(step, delivery.attempt);
-    this.#emitter = new AttemptEmitter(host.publisher, delivery.envelope, `${step.slot}:emit:`);
     const operation = isObserved(step) ? startStep(workflow.name, step.id, this.#attempt) : undefined;
-    this.#call = new HandlerCall(`${workflow.name}: ${step.id}`, step.options.timeoutMs, clock, this, operation);
-    this.#startedAt = step.contained?.startedAt ?? clock.now();
-    this.#startedMonotonic = step.contained?.startedMonotonic ?? clock.monotonic();
+    this.#call = new HandlerCall(`${workflow.name}: ${step.id}`, timeoutMs, clock, this, operation);
+    this.#startedAt = contained?.startedAt ?? clock.now();
+    this.#startedMonotonic = contained?.startedMonotonic ?? clock.monotonic();
+  }
+
+  // Created on first use, like the context: most steps of agents emit nothing.
+  get emitter(): AttemptEmitter {
+    if (this.#emitter === undefined) {
+      const { delivery, host } = this.#run;
+      this.#emitter = new AttemptEmitter(host.publisher, delivery.envelope, `${this.#step.slot}:emit:`, this);
+      if (this.#isOver) this.#emitter.close();
+    }
+    return this.#emitter;
+  }
+
+  get output(): OutputWriter {
+    this.#writer ??= this.#run.output.writer(this.#step.id, this.#attempt);
+    if (this.#isOver) this.#writer.close();
+    return this.#writer;
+  }
+
+  get transport(): string {
+    return this.#run.host.transport.name;
+  }
+
+  get delivery(): EndedAttempt['delivery'] {
+    const { transact } = this.#run.delivery;
+    return {
+      transact: transact && ((work, settings) => this.#run.recordWithin(() => transact(work, settings))),
+    };
+  }
+
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  // Created on first use: most steps have none.
+  get transaction(): EndingTransaction {
+    this.#transaction ??= new EndingTransaction(this);
+    return this.#transaction;
+  }
+
+  async record(value: unknown): Promise<TransactionRecord> {
+    if (this.#writer !== undefined) await this.#run.output.flush();
+    return { key: this.#key(this.#step.kind), value: this.#write(this.#entry(), value), emits: this.emitter.emitted };
+  }
+
+  onCommitted(): void {
+    this.#end();
+  }
+
+  onLost(error: unknown): void {
+    this.#run.onError(error);
+  }
+
+  get ctx(): StepAttemptCtx {
+    this.#ctx ??= this.#createCtx();
+    return this.#ctx;
   }
 
   start(): void {
-    const { workflow, delivery, host, input } = this.#run;
-    const { id: runId, requestId, depth, body } = delivery.envelope;
-    const { id, options } = this.#step;
-    const fields = {
-      requestId,
-      eventType: workflow.name,
-      eventId: runId,
-      // Parsed per attempt: a step of a list may change what it receives.
-      payload: options.view === undefined ? input : (JSON.parse(options.view.payload) as unknown),
-      attempt: this.#attempt,
-      depth,
-      idempotencyKey: `${host.transport.service}:${runId}:${id}`,
-    };
-    const identity = { workflow: workflow.name, runId, step: id, body, view: options.view };
-    const context = new StepAttemptCtx(fields, this.#emitter, host, identity);
-    this.#call.invoke((ctx: StepAttemptCtx) => this.#step.call(ctx), context);
+    this.#call.invoke(this.#step.call, this);
+  }
+
+  abort(reason: Error): void {
+    this.#ctx?.abort(reason);
   }
 
   cancel(reason: Error): Promise<void> | undefined {
-    this.#emitter.close();
+    this.#isOver = true;
+    this.#emitter?.close();
+    this.#writer?.close();
     this.#call.cancel(reason);
-    return this.#call.unfinished;
+    if (this.#permit !== undefined) this.#release(this.#permit);
+    return this.#unfinished;
   }
 
-  onReturn(value: unknown): void {
-    const { workflow, host } = this.#run;
-    const root = `output of step ${this.#step.id}`;
-    let output: string;
+  onReturn(returned: unknown): void {
+    if (this.#transaction === undefined) this.#record(returned);
+    else this.#transaction.settle(() => this.#returnAfter(returned));
+  }
+
+  /** The result of a committed transaction is that of the step. */
+  #returnAfter(returned: unknown): void {
+    if (this.#transaction?.isCommitted === true) this.#run.attemptEnded(this);
+    else this.#record(returned);
+  }
+
+  #record(returned: unknown): void {
+    const emitted = this.#end();
+    const result = returned instanceof StepResult ? returned : undefined;
+    const entry = this.#entry(result?.facts);
+    let json: string;
     try {
-      output = encodeResult(value ?? null, workflow.name, host.maxPayloadBytes, root);
+      json = result?.isJson
+        ? this.#writePlain(entry, result.value)
+        : this.#write(entry, result ? result.value : returned);
     } catch (error) {
       // A retry would repeat the step's work and return the same value.
       this.#fail(error);
       return;
     }
-    const entry = this.#entry();
-    void this.#run.record(this.#key(this.#step.kind), writeEntry(entry, output), this.#emitter.close(), entry);
+    this.#step.result = result;
+    void this.#run.record(this.#key(this.#step.kind), json, result?.emits === false ? none : emitted, entry);
     this.#run.attemptEnded(this);
   }
 
   onThrow(error: unknown): void {
-    this.#emitter.close();
-    const { unfinished } = this.#call;
+    this.#end();
+    if (this.#transaction === undefined) this.#failAttempt(error);
+    else this.#transaction.settle(() => this.#throwAfter(error));
+  }
+
+  #throwAfter(error: unknown): void {
+    if (this.#transaction?.isCommitted !== true) {
+      this.#failAttempt(error);
+      return;
+    }
+    this.#log('error', { err: error }, 'the step threw after its transaction had recorded its result');
+    this.#run.attemptEnded(this);
+  }
+
+  #failAttempt(error: unknown): void {
+    const { retry } = this.#step.options;
+    const unfinished = this.#unfinished;
     if (unfinished !== undefined) this.#run.awaitFunction(unfinished);
     const proceed = (delayMs: number | undefined): void => {
       if (delayMs === undefined) this.#fail(error);
@@ -89,7 +184,7 @@ export class StepAttempt implements CallCallbacks, RunningAttempt {
       this.#fail(error);
     };
     try {
-      const delayMs = nextDelayMs(this.#step.options.retry, this.#attempt, error);
+      const delayMs = nextDelayMs(retry, this.#attempt, error);
       if (delayMs instanceof Promise) void delayMs.then(proceed, failTerminally);
       else proceed(delayMs);
     } catch (retryIfError) {
@@ -97,160 +192,95 @@ export class StepAttempt implements CallCallbacks, RunningAttempt {
     }
   }
 
+  /** Refuses further events, and returns the collected ones. */
+  #end(): readonly Envelope[] {
+    this.#isOver = true;
+    this.#writer?.close();
+    if (this.#permit !== undefined) this.#release(this.#permit);
+    return this.#emitter?.close() ?? none;
+  }
+
+  #release(permit: Permit): void {
+    const { unfinished } = this.#call;
+    if (unfinished === undefined) void permit.release();
+    else void unfinished.then(() => permit.release());
+  }
+
+  /** Only a user's function may ignore its signal: those of agents end with the signal of the agent, or never. */
+  get #unfinished(): Promise<void> | undefined {
+    return this.#ctx && this.#call.unfinished;
+  }
+
+  #createCtx(): StepAttemptCtx {
+    const { workflow, delivery, host, input } = this.#run;
+    const { id: runId, requestId, depth, body } = delivery.envelope;
+    const { id, options } = this.#step;
+    const { view } = options;
+    const fields = {
+      requestId,
+      eventType: workflow.name,
+      eventId: runId,
+      // Parsed per attempt: a step of a list may change what it receives.
+      payload: view === undefined ? input : (JSON.parse(view.payload) as unknown),
+      attempt: this.#attempt,
+      depth,
+      idempotencyKey: `${host.transport.service}:${runId}:${id}`,
+    };
+    return new StepAttemptCtx(
+      fields,
+      this.emitter,
+      host,
+      { workflow: workflow.name, runId, step: id, body, view },
+      this,
+    );
+  }
+
   #retry(error: unknown, delayMs: number): void {
     const retryAt = this.#run.host.transport.clock.now() + delayMs;
-    const entry = { ...this.#entry(), error: this.#run.host.redactor.info(error), retryAt };
+    const entry = { ...this.#entry(), error: this.#count(error), retryAt };
     void this.#run.record(this.#key('attempt'), writeEntry(entry));
     this.#log('warn', { err: error, delayMs }, 'attempt failed');
     this.#run.attemptEnded(this);
   }
 
   #fail(error: unknown): void {
-    this.#emitter.close();
-    void this.#run.record(
-      this.#key(this.#step.kind),
-      writeEntry({ ...this.#entry(), error: this.#run.host.redactor.info(error) }),
-    );
-    this.#log('warn', { err: error }, 'step failed');
-    this.#run.threw(this.#step, error);
-    this.#run.attemptEnded(this);
-  }
-
-  #entry(): StepEntry {
-    const { workflow, delivery, host } = this.#run;
-    return {
-      version: workflow.version,
-      delivery: delivery.attempt,
-      attempt: this.#attempt,
-      startedAt: this.#startedAt,
-      durationMs: Math.round((host.transport.clock.monotonic() - this.#startedMonotonic) * 1_000) / 1_000,
-    };
-  }
-
-  #key(role: 'run' | 'emit' | 'attempt'): string {
-    const generation = this.#run.delivery.envelope.replays;
-    return entryKey({ role, generation, id: this.#step.id, attempt: role === 'attempt' ? this.#attempt : 0 });
-  }
-
-  #log(level: 'warn' | 'error', fields: object, message: string): void {
-    const { workflow, delivery, host } = this.#run;
-    const { id: runId, requestId } = delivery.envelope;
-    const identity = { requestId, workflow: workflow.name, runId, step: this.#step.id, attempt: this.#attempt };
-    host.logger[level]({ ...fields, ...identity }, message);
-  }
-}
-
-/** The steps of agents have spans of their own. */
-function isObserved({ kind, contained }: AttemptedStep): boolean {
-  return (kind === 'run' && contained === undefined) || kind === 'emit';
-}
-
-/** Counts the recorded failures of the step, and the deliveries that ended without a record since the last one. */
-function attemptNumber({ failed, firstDelivery }: StepRequest, delivery: number): number {
-  if (failed === undefined) return Math.max(1, delivery - firstDelivery + 1);
-  return failed.attempt + Math.max(1, delivery - failed.delivery + 1);
-}
-
-/** Maximum size of a model's answer or a tool's result: both are paid, and the agent's own limits bound them. */
-const maxTurnBytes = 16 * 1_024 * 1_024;
-
-const none: readonly Envelope[] = [];
-
-/**
- * The attempt at a step of an agent. The agent has its own time limits, retries and spans, so there is one attempt per
- * delivery: it records the result, and the failure unless the agent handles it.
- */
-export class TurnAttempt implements RunningAttempt {
-  index = 0;
-  readonly #step: TurnStep;
-  readonly #run: AttemptRun;
-  readonly #startedAt: number;
-  readonly #startedMonotonic: number;
-  #emitter: AttemptEmitter | undefined;
-  #isOver = false;
-
-  constructor(step: TurnStep, run: AttemptRun) {
-    const { clock } = run.host.transport;
-    this.#step = step;
-    this.#run = run;
-    this.#startedAt = clock.now();
-    this.#startedMonotonic = clock.monotonic();
-  }
-
-  /** Collects what the step emits. Created on first use, because most steps emit nothing. */
-  get emitter(): AttemptEmitter {
-    if (this.#emitter === undefined) {
-      const { delivery, host } = this.#run;
-      this.#emitter = new AttemptEmitter(host.publisher, delivery.envelope, `${this.#step.slot}:emit:`);
-      if (this.#isOver) this.#emitter.close();
-    }
-    return this.#emitter;
-  }
-
-  start(): void {
-    try {
-      const returned = this.#step.call(this);
-      if (returned instanceof Promise) returned.then(this.#return, this.#throw);
-      else this.#return(returned);
-    } catch (error) {
-      this.#throw(error);
-    }
-  }
-
-  /** The agent's own signal aborts it. */
-  cancel(): undefined {
-    this.#end();
-  }
-
-  /** Refuses further events, and returns the collected ones. */
-  #end(): readonly Envelope[] {
-    this.#isOver = true;
-    return this.#emitter?.close() ?? none;
-  }
-
-  readonly #return = (result: StepResult): void => {
-    if (this.#isOver) return;
-    const emitted = this.#end();
-    const entry = this.#entry(result);
-    let json: string;
-    try {
-      json = result.isJson ? this.#writePlain(entry, result.value) : this.#write(entry, result.value);
-    } catch (error) {
-      // Another attempt would repeat the step's work and return the same value.
-      this.#fail(error);
-      return;
-    }
-    this.#step.result = result;
-    void this.#run.record(this.#key, json, result.emits ? emitted : none, entry);
-    this.#run.attemptEnded(this);
-  };
-
-  readonly #throw = (error: unknown): void => {
-    if (this.#isOver) return;
-    this.#end();
-    this.#fail(error);
-  };
-
-  #fail(error: unknown): void {
-    const { host, workflow, delivery } = this.#run;
-    const { id, reject } = this.#step;
+    const { kind, reject } = this.#step;
     if (reject !== undefined) {
       this.#run.attemptEnded(this);
       this.#run.removeRequest(this.#step);
       reject(error);
       return;
     }
-    const entry = { ...this.#entry(undefined), error: host.redactor.info(error) };
-    void this.#run.record(this.#key, writeEntry(entry));
-    const { id: runId, requestId } = delivery.envelope;
-    const identity = { requestId, workflow: workflow.name, runId, step: id, attempt: entry.attempt };
-    host.logger.warn({ err: error, ...identity }, 'step failed');
+    const entry = { ...this.#entry(), error: this.#count(error) };
+    void this.#run.record(this.#key(kind), writeEntry(entry));
+    this.#log('warn', { err: error }, 'step failed');
     this.#run.threw(this.#step, error);
     this.#run.attemptEnded(this);
   }
 
+  /** Counts a failed attempt, and returns what is recorded of its error. */
+  #count(thrown: unknown): ErrorInfo {
+    const { workflow, delivery, host } = this.#run;
+    const { id, requestId, type } = delivery.envelope;
+    const error = host.redactor.info(thrown);
+    // An event that an agent handles has attempts of its own.
+    if (workflow.isEvent === true) return error;
+    const at = host.transport.clock.now();
+    host.errors.count({
+      type,
+      id,
+      requestId,
+      at,
+      attempt: this.#attempt,
+      step: this.#step.id,
+      error,
+      isTerminal: false,
+    });
+    return error;
+  }
+
   #write(entry: StepEntry, value: unknown): string {
-    return writeEntry(entry, encodePayload(value ?? null, this.#run.workflow.name, this.#maxBytes, this.#root));
+    return writeEntry(entry, encodeResult(value ?? null, this.#run.workflow.name, this.#maxBytes, this.#root));
   }
 
   /** Writes a value that consists of JSON values, together with its entry. */
@@ -272,25 +302,40 @@ export class TurnAttempt implements RunningAttempt {
     return `output of step ${this.#step.id}`;
   }
 
-  #entry(result: StepResult | undefined): StepEntry {
+  #entry(facts: TurnFacts | undefined = this.#step.options.facts): StepEntry {
     const { workflow, delivery, host } = this.#run;
-    const { firstDelivery, turn: ownFacts } = this.#step;
     const entry = {
       version: workflow.version,
       delivery: delivery.attempt,
-      attempt: Math.max(1, delivery.attempt - firstDelivery + 1),
+      attempt: this.#attempt,
       startedAt: this.#startedAt,
       durationMs: Math.round((host.transport.clock.monotonic() - this.#startedMonotonic) * 1_000) / 1_000,
     };
-    const turn = result?.turn ?? ownFacts;
-    return turn === undefined ? entry : { ...entry, turn };
+    return facts === undefined ? entry : { ...entry, turn: facts };
   }
 
-  get #key(): string {
-    const { kind, id, slot } = this.#step;
+  #key(role: AttemptedKind | 'attempt'): string {
     const generation = this.#run.delivery.envelope.replays;
-    return generation === 0 ? slot : entryKey({ role: kind, generation, id, attempt: 0 });
+    return entryKey({ role, generation, id: this.#step.id, attempt: role === 'attempt' ? this.#attempt : 0 });
   }
+
+  #log(level: 'warn' | 'error', fields: object, message: string): void {
+    const { workflow, delivery, host } = this.#run;
+    const { id: runId, requestId } = delivery.envelope;
+    const identity = { requestId, workflow: workflow.name, runId, step: this.#step.id, attempt: this.#attempt };
+    host.logger[level]({ ...fields, ...identity }, message);
+  }
+}
+
+/** The steps of agents have spans of their own. */
+function isObserved({ kind, options }: AttemptedStep): boolean {
+  return (kind === 'run' && options.contained === undefined) || kind === 'emit';
+}
+
+/** Counts the recorded failures of the step, and the deliveries that ended without a record since the last one. */
+function attemptNumber({ failed, firstDelivery }: StepRequest, delivery: number): number {
+  if (failed === undefined) return Math.max(1, delivery - firstDelivery + 1);
+  return failed.attempt + Math.max(1, delivery - failed.delivery + 1);
 }
 
 /** Attempt at a step that has neither ended nor been cancelled. */
@@ -311,16 +356,21 @@ export interface AttemptRun {
   readonly host: RunHost;
   /** Input of the run as its function receives it. */
   readonly input: unknown;
+  readonly output: LiveOutput;
   /** Removes a step whose failure is not recorded. */
-  removeRequest(step: TurnStep): void;
+  removeRequest(step: AttemptedStep): void;
   /** Records an entry with the events that it emitted. Never rejects. @param parsed the value without its output */
   record(key: string, value: string, emits?: readonly Envelope[], parsed?: StepEntry): Promise<void> | undefined;
+  /** Waits for a transaction that records an entry. Rejects as it does. */
+  recordWithin(commit: () => Promise<CommitResult>): Promise<CommitResult>;
+  /** The transport could not record an entry. */
+  onError(error: unknown): void;
   /** Called once, when the attempt holds its process no longer. */
   attemptEnded(attempt: RunningAttempt): void;
   /** Keeps a slot of the process until a function that runs on has returned. */
   awaitFunction(returned: Promise<void>): void;
   /** Remembers the error of a terminal failure. */
-  threw(step: AttemptedStep | TurnStep, thrown: unknown): void;
+  threw(step: AttemptedStep, thrown: unknown): void;
 }
 
 /** Attempts of a run that hold its process, and the functions of earlier ones that run on. */

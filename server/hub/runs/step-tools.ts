@@ -1,20 +1,30 @@
-import { maxDurationMs } from '../../errors.js';
+import { InvalidOptionError, maxDurationMs } from '../../errors.js';
 import { checkName, OptionChecker } from '../../options.js';
-import type { Envelope, RunWait, WaitResolution } from '../../transports/delivery.js';
+import type { Envelope, RunWait, SqlTransaction, WaitResolution } from '../../transports/delivery.js';
 import { deriveId } from '../../transports/derived-ids.js';
+import { TransactionUnsupportedError } from '../../transports/errors.js';
 import type { Logger } from '../../transports/transport.js';
-import { DepthLimitError, RunLimitError, StepFailedError, WorkflowCancelledError } from '../errors.js';
-import { type HandlerHost, LazyCtx } from '../events/attempt-ctx.js';
+import {
+  AttemptEndedError,
+  DepthLimitError,
+  RunLimitError,
+  StepFailedError,
+  WorkflowCancelledError,
+} from '../errors.js';
+import { attachAgentParts, type HandlerHost, LazyCtx } from '../events/attempt-ctx.js';
+import { triggerOf } from '../events/condition.js';
 import type { HandlerFunction } from '../events/context.js';
 import { attachPlace, type DurablePlace } from '../events/durable-place.js';
 import type { EmitOptions, EventRef, WorkflowRef } from '../events/emit.js';
 import { createFollowUps } from '../events/follow-ups.js';
+import { unobserved } from '../events/live-output.js';
 import { maxDepth } from '../events/outcome-recorder.js';
 import type { Recorded } from '../events/payload.js';
-import { attachReporter } from '../events/reported-agents.js';
-import { callHandler, RunRecorder, runContaining } from './agent-steps.js';
-import type { AttemptedStep, SteppedRun, WaitingStep } from './requested-step.js';
-import { entryOutput, pathSeparator, readEntry, type StepEntry, slotOf } from './run-entry.js';
+import { handlerInfo } from '../events/reported-agents.js';
+import { CodeObserver } from './code-observer.js';
+import type { AttemptScope, SteppedRun, WaitingStep } from './requested-step.js';
+import { pathSeparator } from './run-entry.js';
+import { callHandler, maxSteps, type RecordedStep, RunRecorder, runContaining } from './run-recorder.js';
 import {
   type MapOptions,
   type ResolvedStepOptions,
@@ -24,31 +34,24 @@ import {
   type Step,
   type StepAttemptCtx,
   type StepOptions,
+  type TransactionStepOptions,
   type WaitOptions,
 } from './step.js';
 import type { AnyWorkflow } from './workflow.js';
 
-/** Maximum number of steps per run. The elements of `step.map` have a limit of their own, which is the same. */
-const maxSteps = 10_000;
-
 /** The functions of `step`: check their arguments and ask the run for steps. */
 export class StepTools implements RunScope {
-  /** Records the steps of agents. */
-  readonly recorder: RunRecorder;
   readonly #run: SteppedRun;
+  readonly #recorder: RunRecorder;
   #abortReason: Error | undefined;
   #ctx: WorkflowCtx | undefined;
-  #steps = 0;
   #elements = 0;
   #refusal: unknown;
+  #observer: CodeObserver | undefined;
 
   constructor(run: SteppedRun) {
     this.#run = run;
-    this.recorder = new RunRecorder(
-      run,
-      () => this.#count(),
-      (kind, id, createWait) => this.#wait(kind, id, createWait),
-    );
+    this.#recorder = new RunRecorder(run);
   }
 
   /** Context of the run's function. Created on first use: the handler of an event has another one. */
@@ -62,6 +65,11 @@ export class StepTools implements RunScope {
     return this.#refusal;
   }
 
+  /** Observer of the function of a workflow, if it is observed. */
+  get observer(): CodeObserver | undefined {
+    return this.#observer;
+  }
+
   get body(): string {
     return this.#run.delivery.envelope.body;
   }
@@ -73,70 +81,102 @@ export class StepTools implements RunScope {
   }
 
   /** Runs a step and resolves with its result as JSON. */
-  runStep(name: string, call: AttemptedStep['call'], options: ResolvedStepOptions): Promise<string> {
-    this.#count();
-    return this.#attempt('run', this.#run.replay.nextId(name), call, options);
+  async runStep(name: string, fn: StepFunction<unknown>, options: ResolvedStepOptions): Promise<string> {
+    return (await this.#record('run', name, fn, options)).json;
   }
 
   /** Runs a step whose function records steps of its own, and resolves with its result as JSON. */
-  runContaining(name: string, call: AttemptedStep['call'], options: ResolvedStepOptions): Promise<string> {
-    this.#count();
-    const id = this.#run.replay.nextId(name);
-    const place = { run: this.recorder, pathOf: () => '', recordsFailures: false };
-    return runContaining({ run: this.#run, place }, id, call, options, ({ call: end, ...step }) =>
-      this.#attempt('run', id, end, options, step),
-    );
+  async runContaining(name: string, fn: StepFunction<unknown>, options: ResolvedStepOptions): Promise<string> {
+    return (await this.#contain(name, fn, options)).json;
+  }
+
+  #contain<T>(
+    name: string,
+    fn: StepFunction<T>,
+    options: ResolvedStepOptions,
+  ): Promise<RecordedStep<RecordedValue<T>>> {
+    const { limit } = options;
+    const expected = 'omitted for a function that records its calls: its models and tools have a limit';
+    if (limit !== undefined) throw new InvalidOptionError('limit of step.run', expected, limit, 'type');
+    this.#recorder.count();
+    return runContaining(this.#run, this.#recorder, this.#run.replay.nextId(name), fn, options);
   }
 
   /** Calls the handler of an event, which records its turns. */
   handle(handler: HandlerFunction, timeoutMs: number | undefined): Promise<unknown> {
-    const place = { run: this.recorder, pathOf: () => '', recordsFailures: false };
-    return callHandler({ run: this.#run, place }, handler, timeoutMs);
+    return callHandler(this.#run, this.#recorder, handler, timeoutMs);
   }
 
   #createCtx(): WorkflowCtx {
     const { delivery, host, workflow, input } = this.#run;
     const { id: runId, requestId } = delivery.envelope;
     const place: DurablePlace = {
-      run: this.recorder,
-      pathOf: (name) => `${this.#run.replay.nextId(name.replaceAll('/', '%2F'))}${pathSeparator}`,
+      run: this.#recorder,
+      pathOf: (name) => {
+        this.#observer?.end();
+        return `${this.#run.replay.nextId(name.replaceAll('/', '%2F'))}${pathSeparator}`;
+      },
       recordsFailures: true,
     };
     const fields = { input, step: this.#createStep(), runId, requestId };
-    const ctx = new WorkflowCtx(fields, workflow.name, host.logger);
+    const trigger = (): string | undefined =>
+      triggerOf(workflow.triggers ?? [], delivery.envelope, host.transport.service)?.type;
+    const ctx = new WorkflowCtx(fields, workflow.name, trigger, host.logger);
     if (this.#abortReason !== undefined) ctx.abort(this.#abortReason);
     attachPlace(ctx, place);
-    attachReporter(ctx, host.reportedAgents);
+    attachAgentParts(ctx, host.agentParts);
     return ctx;
   }
 
   #createStep(): Step {
     const { host, replay } = this.#run;
     const observed = this.#observed;
+    this.#observer = CodeObserver.of(this.#run);
     return {
       run: observed(async <T>(name: string, fn: StepFunction<T>, options?: StepOptions): Result<T> => {
         const resolved = resolveStepOptions(name, fn, options);
-        return JSON.parse(await this.runStep(name, fn, resolved));
+        const isDurable = handlerInfo(fn)?.isDurable === true;
+        const recorded = isDurable
+          ? await this.#contain<T>(name, fn, resolved)
+          : await this.#record<T>('run', name, fn, resolved);
+        return recorded.value;
       }),
+      transaction: observed(
+        async <T, TClient extends SqlTransaction>(
+          name: string,
+          work: (client: TClient, ctx: StepAttemptCtx) => T,
+          options: TransactionStepOptions = {},
+        ): Result<T> => {
+          const { isolation, ...stepOptions } = options;
+          const resolved = resolveStepOptions(name, work, stepOptions, { owner: 'step.transaction' });
+          const { transport } = host;
+          if (this.#run.delivery.transact === undefined)
+            throw new TransactionUnsupportedError('step.transaction', transport.name);
+          const settings = isolation === undefined ? {} : { isolation };
+          const run = ({ ctx }: AttemptScope): unknown =>
+            ctx.transaction((client: TClient) => work(client, ctx), settings);
+          return (await this.#recorder.record<RecordedValue<T>>('run', replay.nextId(name), run, resolved)).value;
+        },
+      ),
       map: observed(
         async <E, T>(name: string, elements: readonly E[], fn: ElementFunction<E, T>, options?: MapOptions) => {
-          const { concurrency, ...resolved } = resolveStepOptions(name, fn, options, { value: elements });
-          this.#count();
+          const { concurrency, ...resolved } = resolveStepOptions(name, fn, options, { owner: 'step.map', elements });
+          this.#recorder.count();
           const id = replay.nextId(name);
           this.#countElements(elements.length);
           return mapElements(elements, concurrency, async (element, index): Result<T> => {
-            const call = (ctx: StepAttemptCtx): T => fn(element, ctx, index);
-            return JSON.parse(await this.#attempt('run', replay.nextId(`${id}[${index}]`), call, resolved));
+            const call = ({ ctx }: AttemptScope): T => fn(element, ctx, index);
+            const elementId = replay.nextId(`${id}[${index}]`);
+            return (await this.#recorder.request<RecordedValue<T>>('run', elementId, call, resolved)).value;
           });
         },
       ),
       emit: observed(
         async (name: string, event: EventRef<never, unknown> | string, payload: unknown, options?: EmitOptions) => {
           checkName(name, 'name of step.emit');
-          this.#count();
           // `Step` checks the payload against the reference.
-          const emit: AttemptedStep['call'] = (ctx) => ctx.emit(event as string, payload, options);
-          return JSON.parse(await this.#attempt('emit', replay.nextId(name), emit, {}));
+          const emit = (ctx: StepAttemptCtx) => ctx.emit(event as string, payload, options);
+          return (await this.#record('emit', name, emit)).value;
         },
       ),
       sleep: observed(async (name: string, ms: number) => {
@@ -159,18 +199,25 @@ export class StepTools implements RunScope {
         });
       }),
       waitForEvent: observed(
-        async <T>(name: string, event: EventRef<never, unknown> | string, options: WaitOptions = {}): Promise<T> => {
+        async <T>(
+          name: string,
+          event: EventRef<never, unknown> | string,
+          options: WaitOptions<never> = {},
+        ): Promise<T> => {
           checkName(name, 'name of step.waitForEvent');
-          const check = new OptionChecker(options, ['key', 'timeoutMs'], 'step.waitForEvent');
+          const check = new OptionChecker(options, ['key', 'timeoutMs', 'when'], 'step.waitForEvent');
           check.name('key', options.key);
           check.durationMs('timeoutMs', options.timeoutMs);
+          check.function('when', options.when);
           const type = host.registry.event(event).type;
-          const { key: eventKey, timeoutMs: delayMs } = options;
-          const resolution = await this.#waitFor('event', name, (key) => ({
+          const { key: eventKey, timeoutMs: delayMs, when } = options;
+          const createWait = (key: string): RunWait => ({
             key,
             event: { type, key: eventKey },
             delayMs,
-          }));
+            ...(when !== undefined && { isJudged: true }),
+          });
+          const resolution = await this.#waitFor('event', name, createWait, when);
           // The reference has the type of the payloads that its event stores, and `Step` adds the null of a timeout.
           return (resolution.by === 'event' ? resolution.payload : null) as T;
         },
@@ -186,6 +233,13 @@ export class StepTools implements RunScope {
           return (resolution.by === 'run' && resolution.status === 'completed' ? resolution.result : null) as T;
         },
       ),
+      publish: (data: unknown) => {
+        if (this.#run.isOver) return unobserved(Promise.reject(new AttemptEndedError('step.publish')));
+        const published = this.#run.output.publish(data);
+        if (published === undefined) return Promise.resolve();
+        // Until there is room, the function awaits something that is no step.
+        return unobserved(published.finally(this.#run.hold()));
+      },
       patched: (id: string) => {
         checkName(id, 'id of step.patched');
         const { isPatched, isNew } = replay.patched(id);
@@ -202,89 +256,35 @@ export class StepTools implements RunScope {
   readonly #observed = <TArguments extends readonly unknown[], T>(
     fn: (...args: TArguments) => Promise<T>,
   ): ((...args: TArguments) => Promise<T>) => {
-    return (...args) => {
+    const observed = (...args: TArguments): Promise<T> => {
+      const observer = this.#observer;
+      const call = observer?.called(args[0], observed);
       const promise = fn(...args);
       promise.catch((error: unknown) => {
         if (!StepFailedError.is(error)) this.#refusal ??= error;
       });
+      if (call !== undefined) promise.finally(() => observer?.settled(call)).catch(() => {});
       return promise;
     };
+    return observed;
   };
 
-  #attempt(
-    kind: AttemptedStep['kind'],
-    id: string,
-    call: AttemptedStep['call'],
-    options: ResolvedStepOptions,
-    containing: Pick<AttemptedStep, 'contained' | 'failed'> = { failed: undefined },
-  ): Promise<string> {
-    return new Promise((resolve, reject) => {
-      const release = (value: string, entry: StepEntry = readEntry(value)): void => {
-        if (entry.error === undefined) resolve(entryOutput(value));
-        else reject(this.#failure(step, entry));
-      };
-      const step: AttemptedStep = {
-        kind,
-        id,
-        slot: slotOf(kind, id),
-        firstDelivery: 1,
-        ...containing,
-        options,
-        call,
-        release,
-      };
-      this.#run.request(step);
-    });
+  #record<T>(
+    kind: 'run' | 'emit',
+    name: string,
+    fn: StepFunction<T>,
+    options?: ResolvedStepOptions,
+  ): Promise<RecordedStep<RecordedValue<T>>> {
+    return this.#recorder.record(kind, this.#run.replay.nextId(name), ({ ctx }) => fn(ctx), options);
   }
 
   #waitFor(
     kind: WaitingStep['kind'],
     name: string,
     createWait: (key: string) => RunWait | Promise<RunWait>,
+    when?: WaitingStep['when'],
   ): Promise<WaitResolution> {
-    this.#count();
-    return this.#wait(kind, this.#run.replay.nextId(name), createWait);
-  }
-
-  #wait(
-    kind: WaitingStep['kind'],
-    id: string,
-    createWait: (key: string) => RunWait | Promise<RunWait>,
-  ): Promise<WaitResolution> {
-    return new Promise((resolve, reject) => {
-      const release = (value: string): void => {
-        // Recorded by the transport, or by the engine if the wait could not be created.
-        const entry = JSON.parse(value) as WaitResolution | StepEntry;
-        if (!('by' in entry)) reject(this.#failure(step, entry));
-        else if (entry.by === 'run' && entry.status === 'failed') reject(this.#failure(step, { ...entry, attempt: 1 }));
-        else resolve(entry);
-      };
-      const step: WaitingStep = {
-        kind,
-        id,
-        slot: slotOf(kind, id),
-        firstDelivery: 1,
-        failed: undefined,
-        createWait,
-        release,
-      };
-      this.#run.request(step);
-    });
-  }
-
-  #failure(
-    step: AttemptedStep | WaitingStep,
-    { error, attempt }: Pick<StepEntry, 'error' | 'attempt'>,
-  ): StepFailedError {
-    const failure = new StepFailedError(step.id, attempt, error ?? { name: 'Error', message: 'unknown' });
-    this.#run.failed(step, failure);
-    return failure;
-  }
-
-  #count(): void {
-    this.#steps += 1;
-    if (this.#steps <= maxSteps) return;
-    throw new RunLimitError(this.#run.workflow.name, `${this.#steps} steps`, `${maxSteps} steps`);
+    return this.#recorder.wait(kind, this.#run.replay.nextId(name), createWait, when);
   }
 
   #countElements(count: number): void {
@@ -301,15 +301,26 @@ class WorkflowCtx extends LazyCtx implements RunCtx {
   readonly step: Step;
   readonly runId: string;
   readonly requestId: string;
+  readonly #trigger: () => string | undefined;
   readonly #workflow: string;
 
-  constructor(fields: Pick<RunCtx, 'input' | 'step' | 'runId' | 'requestId'>, workflow: string, logger: Logger) {
+  constructor(
+    fields: Pick<RunCtx, 'input' | 'step' | 'runId' | 'requestId'>,
+    workflow: string,
+    trigger: () => string | undefined,
+    logger: Logger,
+  ) {
     super(logger);
     this.input = fields.input;
     this.step = fields.step;
     this.runId = fields.runId;
     this.requestId = fields.requestId;
+    this.#trigger = trigger;
     this.#workflow = workflow;
+  }
+
+  get trigger(): string | undefined {
+    return this.#trigger();
   }
 
   protected override get logFields(): object {
@@ -319,7 +330,8 @@ class WorkflowCtx extends LazyCtx implements RunCtx {
 
 type StepFunction<T> = (ctx: StepAttemptCtx) => T;
 type ElementFunction<E, T> = (element: E, ctx: StepAttemptCtx, index: number) => T;
-type Result<T> = Promise<Recorded<Awaited<T>>>;
+type RecordedValue<T> = Recorded<Awaited<T>>;
+type Result<T> = Promise<RecordedValue<T>>;
 
 /**
  * Runs elements with at most `concurrency` at once, and resolves with their results in the order of the elements. After
@@ -360,6 +372,7 @@ async function createChildWait(
 ): Promise<RunWait> {
   if (parent.depth >= maxDepth) throw new DepthLimitError(child.name, parent.depth + 1, maxDepth);
   const draft = await host.publisher.draftRun(child.name, input, undefined, parent);
+  host.invocations.note(parent.type, child.name);
   const id = deriveId(host.transport.service, parent.id, key);
   const run = {
     ...draft,
@@ -368,6 +381,7 @@ async function createChildWait(
     service: undefined,
     parent: { type: parent.type, id: parent.id, wait: key },
   };
+  await host.publisher.index([draft.identify(id)]);
   const error = host.redactor.info(new WorkflowCancelledError(child.name, id, 'its parent run was cancelled'));
   const onCancel = createFollowUps(host.transport.service, child.followUps, run, { status: 'failed', error });
   return { key, run, ...(onCancel.length > 0 && { onCancel }) };

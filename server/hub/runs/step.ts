@@ -1,11 +1,20 @@
 import { checkName, OptionChecker } from '../../options.js';
+import type { SqlTransaction, TransactionSettings } from '../../transports/delivery.js';
 import type { Logger } from '../../transports/transport.js';
-import { AttemptCtx, type AttemptEmitter, type CtxFields, type HandlerHost } from '../events/attempt-ctx.js';
+import {
+  AttemptCtx,
+  type AttemptEmitter,
+  type CtxFields,
+  type HandlerHost,
+  type TransactionalAttempt,
+} from '../events/attempt-ctx.js';
 import type { HandlerCtx, HandlerFunction } from '../events/context.js';
 import type { DurablePlace } from '../events/durable-place.js';
 import type { EmitOptions, EventRef, WorkflowRef } from '../events/emit.js';
+import type { Publish } from '../events/live-output.js';
 import type { Recorded } from '../events/payload.js';
 import { type ResolvedRetry, type RetryConfig, resolveRetry } from '../events/retry-policy.js';
+import { checkLimit, type Limit } from '../limits/limit.js';
 
 /** Options of `step.run`. */
 export interface StepOptions {
@@ -13,7 +22,15 @@ export interface StepOptions {
   retry?: RetryConfig;
   /** Maximum duration of one attempt, in milliseconds. @default no limit */
   timeoutMs?: number;
+  /**
+   * Limit that each attempt takes a permit of. A run that has to wait for more than a second holds no process meanwhile.
+   * @default the `limit` of `createWorkflow`
+   */
+  limit?: Limit;
 }
+
+/** Options of `step.transaction`. */
+export interface TransactionStepOptions extends StepOptions, TransactionSettings {}
 
 /** Options of `step.map`. */
 export interface MapOptions extends StepOptions {
@@ -22,11 +39,18 @@ export interface MapOptions extends StepOptions {
 }
 
 /** Options of `step.waitForEvent`. */
-export interface WaitOptions {
+export interface WaitOptions<TPayload = unknown> {
   /** Value of the event's `key` function that the event must have. @default any event of the type */
   key?: string;
   /** Milliseconds until the wait resolves with `null`. @default waits without a limit */
   timeoutMs?: number;
+  /**
+   * Returns `true` for the event that the wait takes. Called once per event, in a process of the workflow's service; the
+   * verdict is recorded, and the event is kept until then, also if the process dies. An event that it refuses stays for
+   * later waits if the workflow `receives` it, and is passed over otherwise. The step fails if it throws. Must depend on
+   * the payload alone. @default takes the first event
+   */
+  when?: (payload: TPayload) => boolean;
 }
 
 /** Run to which a step belongs. */
@@ -73,6 +97,25 @@ export interface Step {
    * @throws {StepFailedError} if the last attempt fails
    */
   run<T>(name: string, fn: (ctx: StepRunCtx) => T, options?: StepOptions): Promise<Recorded<Awaited<T>>>;
+  /**
+   * Runs a function as a step in a transaction of the database: its writes and the record of the step commit together, so
+   * that neither a crash nor a retry repeats them. Needs the Postgres transport. The client and the repetition of
+   * `work` are those of `ctx.transaction`.
+   *
+   * @example
+   * ```ts
+   * await step.transaction('reserve', async (client) => {
+   *   await client.query('UPDATE stock SET pieces = pieces - 1 WHERE id = $1', [input.product]);
+   * });
+   * ```
+   * @throws {StepFailedError} if the last attempt fails
+   * @throws {TransactionUnsupportedError} on other transports
+   */
+  transaction<T, TClient extends SqlTransaction = SqlTransaction>(
+    name: string,
+    work: (client: TClient, ctx: StepRunCtx) => T,
+    options?: TransactionStepOptions,
+  ): Promise<Recorded<Awaited<T>>>;
   /** Suspends the run for a number of milliseconds. The run holds no process while it sleeps. */
   sleep(name: string, ms: number): Promise<void>;
   /** Suspends the run until a time: a `Date`, or epoch milliseconds. A time in the past resolves at once. */
@@ -92,13 +135,13 @@ export interface Step {
   waitForEvent<TStored = unknown>(
     name: string,
     event: EventRef<never, TStored> | string,
-    options: WaitOptions & { timeoutMs: number },
+    options: WaitOptions<NoInfer<TStored>> & { timeoutMs: number },
   ): Promise<TStored | null>;
   /** Waits without a limit of time. */
   waitForEvent<TStored = unknown>(
     name: string,
     event: EventRef<never, TStored> | string,
-    options?: Omit<WaitOptions, 'timeoutMs'>,
+    options?: Omit<WaitOptions<NoInfer<TStored>>, 'timeoutMs'>,
   ): Promise<TStored>;
   /**
    * Starts another workflow as a child run and waits for its result. Cancelling the run cancels the child.
@@ -134,6 +177,16 @@ export interface Step {
     options?: EmitOptions,
   ): Promise<{ readonly id: string }>;
   /**
+   * Publishes live output of the run between its steps, which `hub.stream` yields in any process. What an earlier delivery
+   * published is not published again while the function replays. Inside a step, use `ctx.publish`.
+   *
+   * @example
+   * ```ts
+   * await step.publish({ progress: 0.5, message: 'packed' });
+   * ```
+   */
+  publish: Publish;
+  /**
    * Distinguishes new runs from those that started under older code. Returns `false` while the run replays what older code
    * recorded, and `true` afterwards. The answer is recorded with the next step.
    *
@@ -152,6 +205,11 @@ export interface RunCtx<TInput = unknown> {
   readonly input: TInput;
   readonly step: Step;
   readonly runId: string;
+  /**
+   * Type of the event that started the run, of those that trigger the workflow; `undefined` if something else did. Not an
+   * own property, like `signal` and `logger`.
+   */
+  readonly trigger: string | undefined;
   /** Correlation id shared by all events that one request causes. */
   readonly requestId: string;
   /** Aborts when the run is cancelled, and when the hub stops and releases the run. */
@@ -160,36 +218,39 @@ export interface RunCtx<TInput = unknown> {
   readonly logger: Logger;
 }
 
-const runOptions = ['retry', 'timeoutMs'];
+const runOptions = ['retry', 'timeoutMs', 'limit'];
 
 /**
- * Checks the arguments of `step.run`, and of `step.map` if `elements` is given.
+ * Checks the arguments of `step.run`, or of another function of `step`.
  *
+ * @param of name of the function, and the elements of `step.map`
  * @throws {InvalidOptionError}
  */
 export function resolveStepOptions(
   name: unknown,
   fn: unknown,
   options: MapOptions = {},
-  elements?: { readonly value: unknown },
+  of: { readonly owner: string; readonly elements?: unknown } = { owner: 'step.run' },
 ): ResolvedStepOptions & { readonly concurrency: number } {
-  const isMap = elements !== undefined;
-  const owner = isMap ? 'step.map' : 'step.run';
+  const { owner, elements } = of;
+  const isMap = owner === 'step.map';
   checkName(name, `name of ${owner}`);
   const check = new OptionChecker(options, isMap ? [...runOptions, 'concurrency'] : runOptions, owner);
   check.required('fn', fn);
   check.function('fn', fn);
-  const { retry, timeoutMs, concurrency = 10 } = options;
+  const { retry, timeoutMs, limit, concurrency = 10 } = options;
+  if (limit !== undefined) checkLimit(limit, `limit of ${owner}`);
   check.durationMs('timeoutMs', timeoutMs, { min: 1 });
   check.count('concurrency', concurrency);
-  check.that(!isMap || Array.isArray(elements.value), 'elements', 'an array', elements?.value);
-  return { retry: retry && resolveRetry(retry, owner), timeoutMs, concurrency };
+  check.that(!isMap || Array.isArray(elements), 'elements', 'an array', elements);
+  return { retry: retry && resolveRetry(retry, owner), timeoutMs, limit, concurrency };
 }
 
 /** Checked options of a step. */
 export interface ResolvedStepOptions {
   readonly retry?: ResolvedRetry | undefined;
   readonly timeoutMs?: number | undefined;
+  readonly limit?: Limit | undefined;
   readonly view?: StepView | undefined;
 }
 
@@ -210,7 +271,7 @@ export interface RunScope {
 export type RunFunction = (scope: RunScope) => unknown;
 
 /** Payload and progress that a step of a list receives. */
-interface StepView {
+export interface StepView {
   /** JSON of the payload. */
   readonly payload: string;
   /** JSON of each earlier step's output by step name. */
@@ -235,12 +296,13 @@ export class StepAttemptCtx extends AttemptCtx implements StepCtx, StepRunCtx {
 
   constructor(
     fields: CtxFields,
-    emitter: AttemptEmitter,
-    host: Pick<HandlerHost, 'logger' | 'reportedAgents'>,
+    emitter: Pick<AttemptEmitter, 'emit' | 'startWorkflow' | 'publish'>,
+    host: Pick<HandlerHost, 'logger' | 'agentParts'>,
     identity: StepIdentity,
+    ending?: TransactionalAttempt,
     place?: DurablePlace,
   ) {
-    super(fields, emitter, host, place);
+    super(fields, emitter, host, ending, place);
     this.step = identity.step;
     this.runId = identity.runId;
     this.workflow = new LazyProgress(identity);

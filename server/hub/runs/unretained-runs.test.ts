@@ -48,12 +48,12 @@ it.each(everyTransport)(
     onTestFinished(async () => {
       await hub.stop({ drainMs: 0 });
     });
-    // More than a turn of the event loop accepts, at once and one after another.
+    // More than a turn of the event loop accepts at once, and some one after another.
     const inputs = Array.from({ length: 600 }, (_each, index) => index);
     for (const workflow of workflows) {
       const start = async (input: number): Promise<number> => (await hub.startWorkflow(workflow, input)).result();
       expect(await Promise.all(inputs.map(start))).toEqual(inputs);
-      for (const input of inputs) expect(await start(input)).toBe(input);
+      for (const input of inputs.slice(0, 100)) expect(await start(input)).toBe(input);
     }
   },
 );

@@ -99,7 +99,7 @@ export async function* watchRun(
 }
 
 /** Returns the type of a run. Its id does not tell. @throws {UnknownRunError} */
-async function findSource(id: string, host: WatchHost, signal: AbortSignal): Promise<WatchedType> {
+export async function findSource(id: string, host: WatchHost, signal: AbortSignal): Promise<WatchedType> {
   const { runs, sources } = host;
   const find = async (
     read: (source: WatchedType) => Promise<RunRecord | undefined>,
@@ -135,8 +135,8 @@ const noEntries = 1_000_000_000;
 type Ended = { readonly record: RunRecord | undefined } | { readonly error: unknown };
 
 /** Flag that the run has changed since the last read. */
-class Changes {
-  ended: Ended | undefined;
+export class Changes<TEnded = Ended> {
+  ended: TEnded | undefined;
   // The first read needs no change.
   #isChanged = true;
   #wake: () => void = () => {};
@@ -146,7 +146,7 @@ class Changes {
     this.#wake();
   }
 
-  end(ended: Ended): void {
+  end(ended: TEnded): void {
     this.ended = ended;
     this.#wake();
   }

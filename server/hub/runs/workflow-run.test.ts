@@ -162,6 +162,7 @@ describe('workflow run', () => {
     const bad = await hub.startWorkflow('w', 'bad');
     await clock.settle();
     const error = { name: 'Error', message: 'no' };
+    const event = expect.objectContaining({ kind: 'workflow', type: 'w', id: bad.runId, attempt: 1, step: 'a' });
     expect(seen.map(({ eventType, eventId, payload, depth }) => [eventType, eventId, payload, depth])).toEqual([
       ['ok', deriveId('hub', good.runId, 'success'), { fine: true }, 1],
       [
@@ -170,8 +171,8 @@ describe('workflow run', () => {
         { status: 'completed', result: { fine: true }, payload: 'good' },
         1,
       ],
-      ['bad', deriveId('hub', bad.runId, 'failure'), { error, payload: 'bad' }, 1],
-      ['done', deriveId('hub', bad.runId, 'complete'), { status: 'failed', error, payload: 'bad' }, 1],
+      ['bad', deriveId('hub', bad.runId, 'failure'), { error, event, payload: 'bad' }, 1],
+      ['done', deriveId('hub', bad.runId, 'complete'), { status: 'failed', error, event, payload: 'bad' }, 1],
     ]);
   });
 

@@ -126,12 +126,41 @@ createWorkflow({
   trigger: orderPlaced,
   run: async ({ input, step }) => step.run('n', () => input.n),
 });
-createWorkflow({
+// @ts-expect-error a list of triggers
+createWorkflow({ name: 'w', triggers: orderPlaced, run: async ({ step }) => step.run('n', () => 1) });
+const reviewed = createWorkflow({
   name: 'w',
-  // @ts-expect-error unknown option
-  triggers: orderPlaced,
-  run: async ({ step }) => step.run('n', () => 1),
+  triggers: [
+    {
+      event: orderPlaced,
+      when: (payload) => {
+        expectTypeOf(payload).toEqualTypeOf<Order>();
+        return payload.items.length > 0;
+      },
+    },
+    {
+      event: counted,
+      when: (payload) => {
+        expectTypeOf(payload).toEqualTypeOf<number>();
+        return payload > 1;
+      },
+    },
+  ],
+  run: ({ input, trigger }) => {
+    expectTypeOf(input).toEqualTypeOf<Order | number>();
+    expectTypeOf(trigger).toEqualTypeOf<string | undefined>();
+    return typeof input;
+  },
 });
+expectTypeOf(await (await hub.startWorkflow(reviewed, 1)).result()).toEqualTypeOf<
+  Recorded<
+    ReturnType<() => 'string' | 'number' | 'bigint' | 'boolean' | 'symbol' | 'undefined' | 'object' | 'function'>
+  >
+>();
+// @ts-expect-error a verdict is a boolean
+createWorkflow({ name: 'w', triggers: [{ event: orderPlaced, when: () => 'yes' }], run: () => 1 });
+// @ts-expect-error the input has no type that the event brings
+createWorkflow({ name: 'w', input: z.object({ n: z.number() }), triggers: [{ event: orderPlaced }], run: () => 1 });
 // @ts-expect-error either run or steps
 createWorkflow({ name: 'w', run: () => 1, steps: [] });
 createWorkflow({
@@ -147,7 +176,7 @@ createWorkflow({ name: 'w' });
 // @ts-expect-error a step requires a handler
 createWorkflow({ name: 'w', steps: [{ name: 'a' }] });
 // @ts-expect-error unknown option
-createWorkflow({ name: 'w', steps: [{ name: 'a', handler: () => {} }], triggers: 'a' });
+createWorkflow({ name: 'w', steps: [{ name: 'a', handler: () => {} }], triggered: 'a' });
 // @ts-expect-error unknown option of a step
 createWorkflow({ name: 'w', steps: [{ name: 'a', handler: () => {}, timeout: 5 }] });
 // @ts-expect-error an event is not a workflow

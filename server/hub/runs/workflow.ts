@@ -1,7 +1,9 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { DuplicateNameError, quote } from '../../errors.js';
 import { checkName, OptionChecker } from '../../options.js';
+import type { Condition, ResolvedTrigger } from '../events/condition.js';
 import type { EventRef, WorkflowRef } from '../events/emit.js';
+import { type EventDefinitionConfig, referencedDefinitions, resolveKeyConcurrency } from '../events/event.js';
 import {
   type FollowUpNames,
   type FollowUps,
@@ -9,11 +11,13 @@ import {
   resolveEventName,
   resolveFollowUpNames,
 } from '../events/follow-ups.js';
-import { handlerInfo } from '../events/handler-info.js';
 import type { Recorded } from '../events/payload.js';
 import type { JsonSchema, PayloadSchema } from '../events/payload-schema.js';
+import { handlerInfo } from '../events/reported-agents.js';
 import { type ResolvedRetry, resolveRetry } from '../events/retry-policy.js';
+import { checkLimit, type Limit } from '../limits/limit.js';
 import {
+  type ContractCancel,
   contractOptions,
   definedContract,
   type RetainOptions,
@@ -31,16 +35,38 @@ export interface WorkflowStep<TPayload = unknown, TResult = unknown, TInput = un
   handler: (ctx: StepCtx<TPayload, TInput>) => TResult;
 }
 
+/** Event that starts the runs of a workflow. */
+export interface WorkflowTrigger<TPayload = unknown> {
+  /** Event type. The event's payload is the run's input. */
+  event: EventRef<never, TPayload> | string;
+  /**
+   * Returns `true` for an event that starts a run. The service of the workflow asks once per event, at the first attempt
+   * of the run, and records the verdict. A refused run completes with the result `null`, counts as `filtered`, and is not
+   * retained. If the function throws, the run fails. @default every event
+   */
+  when?(payload: TPayload): boolean;
+}
+
+/** Events that start the runs of a workflow. @typeParam TEvents payloads that they store */
+export type WorkflowTriggers<TEvents extends readonly unknown[]> = {
+  readonly [K in keyof TEvents]: WorkflowTrigger<TEvents[K]>;
+};
+
 /** Options of `createWorkflow(definition, settings)`, without `run`: those that say how its service runs a workflow. */
 export interface WorkflowSettings<TInput = never, TResult = never> extends FollowUps<TResult, TInput> {
   /** Event type that starts a run. The event's payload is the run's input. */
   trigger?: EventRef<never, TInput> | string;
+  /** Events that start a run, at most 10 types, in place of `trigger`: several, or some of those of a type. */
+  triggers?: readonly WorkflowTrigger<TInput>[];
   /**
    * Maximum number of runs per key that have started and not ended, suspended ones included, over all hubs of the
    * service. With 1, the runs of a key run one after the other, in the order of their acceptance. Requires a `key`, of
-   * the workflow or of the event type that triggers it. @default no limit
+   * the workflow or of the event types that trigger it; runs of `startWorkflow` have that of the first one.
+   * @default no limit
    */
   concurrencyPerKey?: number;
+  /** Limit of every `step.run`, `step.map` and listed step that has none of its own. @default no limit */
+  limit?: Limit;
   /**
    * Version of the code, a whole number. A process releases a run that a higher version has advanced, so that a process
    * with that version resumes it. @default 1
@@ -63,16 +89,28 @@ export interface WorkflowConfig<TInput = never, TResult = never, TStart = TInput
    * a `trigger`: runs of such a workflow have the key that the event type computes.
    */
   key?: (input: TInput) => string | undefined;
+  /**
+   * Returns the tags of a run from its input, as the function receives it: at most 5 of 1 to 64 characters. `hub.search`
+   * finds runs of workflows with `tags` by a tag, and by their key. Not allowed with a `trigger`: such runs are found by
+   * the tags of their event. @default runs cannot be searched for
+   */
+  tags?: (input: TInput) => readonly string[];
+  /** Lets everyone who may read the dashboard search for runs by a tag, which is part of a URL. @default false */
+  showTags?: boolean;
   /** Ended runs to retain. @default the newest 50 completed and 200 failed runs, of any age */
   retain?: RetainOptions;
 }
 
 /** Options of `createWorkflow` for a list of steps whose length is known only at run time. */
-export interface UntypedWorkflowConfig extends Omit<WorkflowConfig, 'input' | 'trigger' | 'key'> {
+export interface UntypedWorkflowConfig extends Omit<WorkflowConfig, 'input' | 'trigger' | 'triggers' | 'key' | 'tags'> {
   input?: StandardSchemaV1 | JsonSchema;
   trigger?: EventRef<never, unknown> | string;
+  /** Events that start a run. See {@link WorkflowSettings.triggers}. */
+  triggers?: readonly WorkflowTrigger[];
   /** Returns the key of a run from its input. See {@link WorkflowConfig.key}. */
   key?: (input: unknown) => string | undefined;
+  /** Returns the tags of a run from its input. See {@link WorkflowConfig.tags}. */
+  tags?: (input: unknown) => readonly string[];
   /** One or more steps, which run in sequence. */
   steps: readonly WorkflowStep[];
 }
@@ -82,12 +120,17 @@ export interface HubWorkflow<in TInput = unknown, out TResult = unknown>
   extends WorkflowRef<TInput, TResult>,
     WorkflowContract {
   readonly name: string;
-  readonly trigger?: string;
+  /** Events that start a run. */
+  readonly triggers: readonly ResolvedTrigger[];
   readonly version: number;
   readonly concurrencyPerKey?: number;
+  /** Limit of its steps. */
+  readonly limit?: Limit;
   /** Steps of a list; empty for a workflow with a `run` function. */
   readonly steps: readonly ResolvedStep[];
   readonly followUps: FollowUpNames;
+  /** Definitions of its trigger and its follow-ups. */
+  readonly referenced: readonly EventDefinitionConfig[];
   /** Function of the workflow. Only the hub can call it. */
   readonly run: (scope: never) => unknown;
 }
@@ -126,6 +169,14 @@ type List<I, R, S, T extends readonly unknown[]> = WorkflowConfig<I, NoInfer<Rec
 export function createWorkflow<I, R, S = I>(
   config: WorkflowConfig<I, NoInfer<Recorded<Awaited<R>>>, S> & { run: (ctx: RunCtx<I>) => R },
 ): HubWorkflow<S, Recorded<Awaited<R>>>;
+/** Creates a workflow that events of several types start. Its input is the payload of one of them. Throws the same errors. */
+export function createWorkflow<TEvents extends readonly unknown[], R>(
+  config: Omit<WorkflowConfig<TEvents[number], NoInfer<Recorded<Awaited<R>>>>, 'trigger' | 'triggers' | 'input'> & {
+    input?: JsonSchema;
+    triggers: WorkflowTriggers<TEvents>;
+    run: (ctx: RunCtx<TEvents[number]>) => R;
+  },
+): HubWorkflow<TEvents[number], Recorded<Awaited<R>>>;
 /** Creates the workflow of a definition. Its `run` receives and returns what the definition says. Throws the same errors. */
 export function createWorkflow<S, R, I, O>(
   definition: WorkflowDefinition<S, R, I, O>,
@@ -217,18 +268,21 @@ function resolveWorkflow(
   check: OptionChecker,
   owner: string,
 ): HubWorkflow<unknown, never> {
-  const { key, receives } = contract;
-  const { version = 1, concurrencyPerKey } = settings;
+  const { key, tags, receives, cancelOn, overlap } = contract;
+  const { version = 1, limit } = settings;
+  if (limit !== undefined) checkLimit(limit, `limit of ${owner}`);
   check.count('version', version);
-  const trigger = resolveEventName(settings.trigger, `trigger of ${owner}`);
+  const triggers = resolveTriggers(settings, check, owner);
+  const [trigger] = triggers;
   check.that(key === undefined || trigger === undefined, 'key', 'omitted if there is a trigger', key);
+  check.that(tags === undefined || trigger === undefined, 'tags', 'omitted if there is a trigger', tags);
   check.that(
-    receives === undefined || trigger === undefined,
+    (receives === undefined && cancelOn === undefined) || trigger === undefined,
     'trigger',
-    'omitted, because the definition has receives',
-    trigger,
+    'omitted, because the definition has receives or cancelOn',
+    trigger?.type,
   );
-  check.count('concurrencyPerKey', concurrencyPerKey);
+  const concurrencyPerKey = resolveKeyConcurrency(settings.concurrencyPerKey, overlap, check);
   const hasKey = key !== undefined || trigger !== undefined;
   check.that(concurrencyPerKey === undefined || hasKey, 'key', 'set if concurrencyPerKey is', key);
   const steps = settings.steps === undefined ? [] : resolveSteps(settings.steps, owner, check);
@@ -236,14 +290,41 @@ function resolveWorkflow(
   const run = settings.run as ((ctx: RunCtx) => unknown) | undefined;
   return {
     ...contract,
-    ...(trigger !== undefined && { trigger }),
+    triggers,
     ...(concurrencyPerKey !== undefined && { concurrencyPerKey }),
+    ...(limit !== undefined && { limit }),
     version,
     steps,
     followUps: resolveFollowUpNames(settings, owner),
+    referenced: referencedDefinitions(settings),
     // The overloads give the workflow the types of its function.
     run: run === undefined ? (scope: RunScope) => runStepList(steps, scope) : ({ ctx }: RunScope) => run(ctx),
   };
+}
+
+const maxTriggers = 10;
+
+function resolveTriggers(
+  { trigger, triggers }: Pick<AnySettings, 'trigger' | 'triggers'>,
+  check: OptionChecker,
+  owner: string,
+): readonly ResolvedTrigger[] {
+  const single = resolveEventName(trigger, `trigger of ${owner}`);
+  if (triggers === undefined) return single === undefined ? [] : [{ type: single }];
+  check.that(single === undefined, 'trigger', 'omitted if there are triggers', single);
+  const isList = Array.isArray(triggers) && triggers.length >= 1 && triggers.length <= maxTriggers;
+  check.that(isList, 'triggers', `a list of 1 to ${maxTriggers} events`, triggers);
+  const resolved = triggers.map((each) => {
+    const option = new OptionChecker(each, ['event', 'when'], owner, 'triggers');
+    option.required('event', each.event);
+    option.function('when', each.when);
+    const type = resolveEventName(each.event, `triggers.event of ${owner}`) ?? '';
+    return { type, ...(each.when !== undefined && { when: each.when }) };
+  });
+  const types = resolved.map(({ type }) => type);
+  const repeated = types.find((type, index) => types.indexOf(type) !== index);
+  check.that(repeated === undefined, 'triggers', 'a list without two events of a type', repeated);
+  return resolved;
 }
 
 /** Returns `true` for a result of {@link createWorkflow}. */
@@ -252,7 +333,9 @@ export function isWorkflow(value: unknown): value is AnyWorkflow {
 }
 
 interface AnySettings extends Partial<Record<'trigger' | 'onSuccess' | 'onFailure' | 'onComplete' | 'run', unknown>> {
+  triggers?: readonly { readonly event: unknown; readonly when?: Condition }[];
   concurrencyPerKey?: number;
+  limit?: Limit;
   version?: number;
   steps?: readonly unknown[];
 }
@@ -262,13 +345,27 @@ interface AnyConfig extends AnySettings {
   description?: string;
   input?: StandardSchemaV1 | JsonSchema;
   key?: (input: never) => unknown;
+  tags?: (input: never) => unknown;
+  showTags?: boolean;
   retain?: RetainOptions;
 }
 
-const settingOptions: readonly string[] = ['trigger', 'concurrencyPerKey', 'version', ...followUpKeys];
+const settingOptions: readonly string[] = [
+  ...(['trigger', 'triggers', 'concurrencyPerKey', 'limit', 'version'] as const),
+  ...followUpKeys,
+];
 
 /** Options of every workflow. */
-export const workflowOptions: readonly string[] = ['name', 'description', 'input', 'key', 'retain', ...settingOptions];
+export const workflowOptions: readonly string[] = [
+  'name',
+  'description',
+  'input',
+  'key',
+  'tags',
+  'showTags',
+  'retain',
+  ...settingOptions,
+];
 
 function resolveSteps(steps: readonly unknown[], owner: string, check: OptionChecker): ResolvedStep[] {
   check.that(Array.isArray(steps) && steps.length > 0, 'steps', 'an array of one or more steps', steps);
@@ -370,10 +467,16 @@ export interface RunDefinition {
   readonly name: string;
   readonly version: number;
   readonly input?: PayloadSchema;
+  readonly cancelOn?: readonly ContractCancel[];
   /** Schema of the result. */
   readonly output?: PayloadSchema;
   readonly followUps: FollowUpNames;
+  readonly limit?: Limit;
   readonly run: (scope: never) => unknown;
+  /** Events that start a run. */
+  readonly triggers?: readonly ResolvedTrigger[];
+  /** Condition of the handler, of a run that is an event's. */
+  readonly when?: Condition;
   /** The run is an event's. */
   readonly isEvent?: true;
   /** Retry policy of the run. Recorded steps do not run again. @default one attempt */
