@@ -117,7 +117,7 @@ describe('dead letter of an event', () => {
     const { id } = await hub.emit(charge, 7);
     await clock.advance(20);
     heal();
-    const desk = testHub({ transport, observer: true });
+    const desk = testHub({ transport, observer: true, service: 'hub' });
     await expect(desk.hub.replay(id)).rejects.toThrow(HubNotStartedError);
     await desk.hub.start();
     expect(await desk.hub.deadLetters('charge')).toMatchObject([{ id, payload: 7 }]);

@@ -3,9 +3,13 @@ import { OptionChecker } from '../../options.js';
 import type { Redactor } from '../../redaction.js';
 import { workflowType } from '../../transports/delivery.js';
 import type { FailureRecord } from '../../transports/statistics/stats.js';
-import type { DeadLetterRecord, DeadLetterStore } from '../../transports/transport.js';
+import type { DeadLetterRecord, TransportManager } from '../../transports/transport.js';
 import type { EventRef } from '../events/emit.js';
 import type { AnyWorkflow } from '../runs/workflow.js';
+import { groupOfError } from './error-mask.js';
+
+/** Dead letters per type that are compared with error groups, the newest ones. */
+export const maxGroupedDeadLetters = 10_000;
 
 /** Dead letter: an event or a workflow run that failed terminally. `hub.replay` takes its `id`. */
 export interface DeadLetter<TPayload = unknown> extends FailureRecord {
@@ -20,8 +24,14 @@ export interface DeadLetterOptions {
   limit?: number;
   /** Only the dead letters of this request. @default all requests */
   requestId?: string;
+  /** Only those of this error group: an id of `hub.errorGroups`. @default all groups */
+  errorGroup?: string;
   /** Only events that failed at this time or later: a date, or epoch milliseconds. @default all times */
   since?: Date | number;
+  /** Only events that failed at this time or earlier: a date, or epoch milliseconds. @default all times */
+  until?: Date | number;
+  /** Service of the dead letters. @default the service of the hub */
+  service?: string;
 }
 
 /** Event type, workflow, or a name. A name matches the event type and the workflow of that name. */
@@ -31,17 +41,36 @@ export type DeadLetterSource<TPayload = unknown> = EventRef<TPayload> | AnyWorkf
 export async function readDeadLetters<TPayload>(
   source: DeadLetterSource<TPayload>,
   options: DeadLetterOptions,
-  deadLetters: DeadLetterStore,
+  { deadLetters, lookup, service: own }: Pick<TransportManager, 'deadLetters' | 'lookup' | 'service'>,
   redactor: Redactor,
 ): Promise<readonly DeadLetter<TPayload>[]> {
-  const check = new OptionChecker(options, ['limit', 'requestId', 'since'], 'deadLetters');
-  const { limit = 100, requestId, since } = options;
+  const check = new OptionChecker(
+    options,
+    ['limit', 'requestId', 'errorGroup', 'since', 'until', 'service'],
+    'deadLetters',
+  );
+  const { limit = 100, requestId, errorGroup, service } = options;
   check.count('limit', limit);
   if (requestId !== undefined) check.name('requestId', requestId);
-  const sinceMs = since instanceof Date ? since.getTime() : since;
-  check.that(sinceMs === undefined || Number.isFinite(sinceMs), 'since', 'a date or epoch milliseconds', since);
-  const filter = { requestId, since: sinceMs };
-  const records = await Promise.all(typesOf(source).map((type) => deadLetters.list(type, limit, filter)));
+  if (errorGroup !== undefined) check.name('errorGroup', errorGroup);
+  check.name('service', service);
+  const [since, until] = (['since', 'until'] as const).map((name) => {
+    const time = options[name];
+    const ms = time instanceof Date ? time.getTime() : time;
+    check.that(ms === undefined || Number.isFinite(ms), name, 'a date or epoch milliseconds', time);
+    return ms;
+  });
+  const filter = { requestId, since, until, service };
+  const list = async (type: string): Promise<readonly DeadLetterRecord[]> => {
+    if (errorGroup === undefined) return deadLetters.list(type, limit, filter);
+    const all = await lookup.deadLetterErrors(type, maxGroupedDeadLetters);
+    const ofService = all.filter((letter) => letter.service === (service ?? own));
+    const ofGroup = ofService.filter(({ error }) => groupOfError(type, error).id === errorGroup);
+    if (ofGroup.length === 0) return [];
+    const ids = new Set(ofGroup.map(({ id }) => id));
+    return (await deadLetters.list(type, ofService.length, filter)).filter(({ envelope }) => ids.has(envelope.id));
+  };
+  const records = await Promise.all(typesOf(source).map(list));
   return records
     .flat()
     .sort((a, b) => b.at - a.at)

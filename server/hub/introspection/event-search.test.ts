@@ -2,7 +2,8 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { everyTransport } from '../../testing/every-transport.fixture.js';
 import { createHub } from '../create-hub.js';
 import { testHub } from '../hub.fixture.js';
-import type { Hub, HubOptions } from '../hub.js';
+import type { Hub } from '../hub.js';
+import type { HubOptions } from '../hub-options.js';
 import { createWorkflow } from '../runs/workflow.js';
 
 describe.each(everyTransport)('lookups of a hub on the %s transport', (_name, createTransport) => {

@@ -1,9 +1,14 @@
 import type { ErrorInfo } from '../../errors.js';
 import { checkName, OptionChecker } from '../../options.js';
 import type { Redactor } from '../../redaction.js';
+import type { BoundedLog } from '../../transports/bounded-log.js';
+import { CodecError, CodecMismatchError } from '../../transports/codec.js';
 import { workflowOf } from '../../transports/delivery.js';
-import { type ErasedPayloads, type EventRecord, type EventStatus, mergeRecent } from '../../transports/event-record.js';
-import type { EventLookup } from '../../transports/transport.js';
+import { type EventRecord, type EventStatus, mergeRecent } from '../../transports/event-record.js';
+import type { EventLookup, TransportManager } from '../../transports/transport.js';
+import { isCancellation } from '../errors.js';
+import { type Progress, readProgress } from '../events/live-output.js';
+import { type ForkOrigin, forkOrigin } from '../runs/fork.js';
 import { isAttemptedKind, parseEntryKey } from '../runs/run-entry.js';
 import { introspectRun, type StepIntrospection } from '../runs/run-introspection.js';
 import { type DeadLetterSource, typesOf } from './dead-letters.js';
@@ -25,16 +30,18 @@ export interface RecentEventSummaries {
 /** Finds events, runs and requests on a transport. */
 export class EventSearch {
   readonly #lookup: EventLookup;
+  readonly #log: BoundedLog;
   readonly #redactor: Redactor;
   readonly #stepsOf: (workflow: string) => readonly { readonly name: string }[];
 
   /** @param stepsOf returns the listed steps of a workflow; none if it is unknown */
   constructor(
-    lookup: EventLookup,
+    { lookup, log }: Pick<TransportManager, 'lookup' | 'log'>,
     redactor: Redactor,
     stepsOf: (workflow: string) => readonly { readonly name: string }[],
   ) {
     this.#lookup = lookup;
+    this.#log = log;
     this.#redactor = redactor;
     this.#stepsOf = stepsOf;
   }
@@ -44,7 +51,8 @@ export class EventSearch {
     new OptionChecker(options, ['payloads'], 'find').boolean('payloads', options.payloads);
     const bodies = options.payloads === true;
     const found = await this.#lookup.find(id, { bodies });
-    return found.map((record) => this.#details(record, shownSteps, bodies)).sort(byAttention);
+    const events = found.map((record) => this.#details(record, shownSteps, bodies)).sort(byAttention);
+    return this.#withProgress(events);
   }
 
   async request(requestId: string): Promise<RequestDetails> {
@@ -54,7 +62,7 @@ export class EventSearch {
     const maxSteps = Math.max(shownStepsOfMany, Math.floor(shownSteps / Math.max(1, runs)));
     return {
       requestId,
-      events: events.map((record) => this.#details(record, maxSteps, false)),
+      events: await this.#withProgress(events.map((record) => this.#details(record, maxSteps, false))),
       isTruncated,
       missingCauses: missingCauses(events),
     };
@@ -67,9 +75,36 @@ export class EventSearch {
     return { newest: newest.map(summary), failed: failed.map(summary) };
   }
 
-  erase(requestId: string): Promise<ErasedPayloads> {
-    checkName(requestId, 'requestId of erase');
-    return this.#lookup.erase(requestId);
+  /** Returns what is shown of a record, and the errors of its attempts and steps. */
+  summarize(record: EventRecord): { readonly summary: EventSummary; readonly errors: readonly PublicError[] } {
+    const steps = this.#steps(record, false);
+    const own = [record, ...record.attempts].flatMap(({ error }) =>
+      error === undefined ? [] : this.#publicError(error),
+    );
+    const errors = [...own, ...(steps ?? []).flatMap(({ error }) => error ?? [])];
+    return { summary: this.#summary(record, steps), errors };
+  }
+
+  /** Adds the last published progress of pending events and runs, except what cannot be decoded. */
+  async #withProgress(events: readonly EventDetails[]): Promise<EventDetails[]> {
+    const pending = new Set(events.filter(({ endedAt }) => endedAt === undefined).slice(0, shownProgress));
+    const add = async (event: EventDetails): Promise<EventDetails> => {
+      const found = pending.has(event) ? await this.#progress(event) : undefined;
+      if (found === undefined) return event;
+      const { progress, message } = found;
+      if (message === undefined) return { ...event, progress: { progress } };
+      return { ...event, progress: { progress, message: this.#publicError({ name: 'Progress', message }).message } };
+    };
+    return Promise.all(events.map(add));
+  }
+
+  async #progress({ service, id }: EventDetails): Promise<Progress | undefined> {
+    try {
+      return await readProgress(this.#log, service, id);
+    } catch (error) {
+      if (error instanceof CodecError || error instanceof CodecMismatchError) return undefined;
+      throw error;
+    }
   }
 
   #details(record: EventRecord, maxSteps: number, withPayload: boolean): EventDetails {
@@ -84,6 +119,7 @@ export class EventSearch {
       ...(steps !== undefined && { steps: steps.slice(omitted) }),
       ...(omitted > 0 && { omittedSteps: omitted }),
       ...(withPayload && record.body !== undefined && { payload: parseOrUndefined(record.body) }),
+      ...(withPayload && record.run?.result !== undefined && { result: parseOrUndefined(record.run.result) }),
     };
   }
 
@@ -106,6 +142,7 @@ export class EventSearch {
       requestId,
       ...(causeId !== undefined && { causeId }),
       ...parentStepOf(record),
+      ...forkOf(record),
       acceptedAt,
       ...(dueAt !== undefined && { dueAt }),
       ...(startedAt !== undefined && { startedAt, waitMs: Math.max(0, startedAt - acceptedAt) }),
@@ -124,6 +161,8 @@ export class EventSearch {
   }
 }
 
+/** Number of pending events of which a lookup reads the progress. */
+const shownProgress = 20;
 /** Number of steps that a lookup returns, the latest ones of each run; `hub.getRun` returns all. */
 const shownSteps = 1_000;
 /** Number of steps per run that a lookup of many runs returns in any case. */
@@ -135,9 +174,9 @@ function parentStepOf({ run }: EventRecord): { parentStep?: string } {
   return parent === undefined ? {} : { parentStep: parseEntryKey(parent.wait).id };
 }
 
-// The record of a run does not tell them from failures.
-function isCancellation(error: ErrorInfo | undefined): boolean {
-  return error?.code === 'ERR_CANCELLED' || error?.code === 'ERR_WORKFLOW_CANCELLED';
+function forkOf({ run }: EventRecord): { forkOf?: ForkOrigin } {
+  const origin = run && forkOrigin(run.checkpoints);
+  return origin === undefined ? {} : { forkOf: origin };
 }
 
 /** Failed shares first. */
@@ -249,6 +288,8 @@ export interface EventSummary {
   readonly attempt: number;
   /** Error of a failed or cancelled event. */
   readonly error?: PublicError;
+  /** Run that it is a fork of, and the step from which it ran again. */
+  readonly forkOf?: ForkOrigin;
   /** Step that failed, of a run. */
   readonly step?: string;
   /** It can be replayed with `hub.replay`. */
@@ -263,8 +304,12 @@ export interface EventDetails extends EventSummary {
   readonly steps?: readonly StepIntrospection[];
   /** Number of steps that were left out, the oldest ones. */
   readonly omittedSteps?: number;
+  /** Last progress that it published, while it is pending; of at most 20 events of a lookup. */
+  readonly progress?: Progress;
   /** Payload, if it was asked for and is still stored. */
   readonly payload?: unknown;
+  /** Result of a run, if it was asked for and is still stored. */
+  readonly result?: unknown;
 }
 
 /** Retained events and runs of one request. With their `causeId` they form a tree. Result of `hub.getRequest`. */

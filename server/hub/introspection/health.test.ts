@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { noCounts } from '../../transports/statistics/periods.js';
+import { noActivity } from '../../transports/statistics/periods.js';
 import { type Counts, type PeriodCounts, sumCounts } from '../../transports/statistics/stats.js';
 import { computeHealth, type HealthSource } from './health.js';
 
@@ -14,7 +14,7 @@ function event(type: string, metrics: Partial<Counts>, last5Min: Partial<PeriodC
     kind: 'handler',
     metrics: { ...noMetrics, ...metrics },
     recent: {
-      last5Min: { ...noCounts, ...last5Min },
+      last5Min: { ...noActivity.last5Min, ...last5Min },
       waitP95Ms: null,
       durationP95Ms: null,
       minutes: { received: [], failed: [] },
@@ -24,7 +24,7 @@ function event(type: string, metrics: Partial<Counts>, last5Min: Partial<PeriodC
 
 function source(events: readonly Event[], rest: Partial<HealthSource> = {}): HealthSource {
   const hub = { service: 's', transport: 'memory', version: '1', startedAt: 0, now, retainsDeadLetters: true };
-  return { hub, events, workflows: [], schedules: [], ...rest };
+  return { hub, events, workflows: [], schedules: [], pauses: [], releases: [], ...rest };
 }
 
 it.each<[string, Event, object | undefined]>([
@@ -65,7 +65,12 @@ it.each<[string, Event, object | undefined]>([
   [
     'an event that waits for more than 5 minutes',
     event('a', { pending: 1, oldestPendingAt: now - 300_000 }),
-    { kind: 'oldest-pending', severity: 'warning', since: now - 300_000 },
+    { kind: 'oldest-pending', severity: 'error', since: now - 300_000 },
+  ],
+  [
+    'an event that waits for more than 5 minutes while others end',
+    event('a', { pending: 1, oldestPendingAt: now - 300_000 }, { completed: 1 }),
+    { kind: 'oldest-pending', severity: 'warning' },
   ],
   ['a delayed event', event('a', { pending: 1, delayed: 1, oldestPendingAt: now - 900_000 }), undefined],
   ['a handler that runs for long', event('a', { pending: 1, active: 1, oldestPendingAt: now - 900_000 }), undefined],
@@ -96,6 +101,55 @@ it('lists at most 50 problems, the worst first', () => {
   const { status, problems, problemCount } = computeHealth(source([...old, bad, worse]));
   expect([status, problemCount, problems.length]).toEqual(['failing', 62, 50]);
   expect(problems.slice(0, 3).map(({ eventType }) => eventType)).toEqual(['worse', 'bad', 'old 59']);
+});
+
+it('ranks by the number of events: stuck queues and services without a process above a single failure', () => {
+  const stuck = event('stuck', { pending: 3, oldestPendingAt: now - 300_000 });
+  const single = event('single', { deadLetters: 1 }, { failed: 1 });
+  const many = event('many', { deadLetters: 500 }, { completed: 9_500, failed: 500 });
+  const few = event('few', { deadLetters: 9 }, { failed: 9 });
+  const { problems } = computeHealth(source([single, few, stuck, many]));
+  expect(problems.map(({ eventType }) => eventType)).toEqual(['many', 'few', 'stuck', 'single']);
+});
+
+it('dates failures by their minutes, and a service without a process by the end of its last one', () => {
+  const minutes = [0, 4, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 1, 0];
+  const failing = event('a', { deadLetters: 1 }, { failed: 1 });
+  const { recent } = failing;
+  const abandoned = {
+    ...event('b', { pending: 1 }),
+    services: [{ service: 'mail', processes: 0, metrics: { ...noMetrics, pending: 1, oldestPendingAt: 7 } }],
+  };
+  const { problems } = computeHealth(
+    source([{ ...failing, recent: { ...recent, minutes: { received: minutes, failed: minutes } } }, abandoned], {
+      releases: [{ service: 'mail', release: 'v1', startedAt: 1, endedAt: 99 }],
+    }),
+  );
+  const minute = Math.floor(now / 60_000);
+  expect(problems.map(({ kind, since }) => [kind, since])).toEqual([
+    ['no-process', 99],
+    ['failing', (minute - 4) * 60_000],
+  ]);
+});
+
+it('merges the failure of a parent with that of its child', () => {
+  const failing = (name: string, at: number, requestId: string): HealthSource['workflows'][number] => {
+    const { metrics, recent } = event(name, { deadLetters: 1 }, { failed: 1 });
+    const lastFailure = { id: name, at, attempt: 1, requestId, name: 'Error', message: 'no' };
+    return { name, steps: [], runs: [], metrics, recent, lastFailure };
+  };
+  const workflows = [
+    failing('parent', 3, 'r'),
+    failing('child', 2, 'r'),
+    failing('root', 4, 'r'),
+    failing('other', 1, 's'),
+  ];
+  const { problems, problemCount } = computeHealth(source([], { workflows }));
+  expect(problemCount).toBe(2);
+  expect(problems).toMatchObject([
+    { workflow: 'child', kind: 'failing', parents: ['parent', 'root'] },
+    { workflow: 'other', kind: 'failing' },
+  ]);
 });
 
 it('reports a schedule that no process runs', () => {

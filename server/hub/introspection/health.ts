@@ -1,5 +1,7 @@
 import { minuteMs } from '../../transports/limits.js';
+import { waitingOf } from '../../transports/statistics/backlog.js';
 import type { Counts, PeriodCounts } from '../../transports/statistics/stats.js';
+import type { Pause } from '../pauses.js';
 import type { HubIntrospection } from './introspection.js';
 
 /** Kind of a problem. */
@@ -26,11 +28,17 @@ export interface Problem {
   /** Events that ended in the last 5 minutes, without cancelled ones. */
   readonly ended?: number;
   readonly pending?: number;
-  /** Epoch milliseconds at which the condition began. */
+  /**
+   * Epoch milliseconds at which the condition began, or a little later: of failures, the first of the minutes with
+   * failures, of at most the last 20, that are less than 5 minutes apart; without a process, the end of the last one, as
+   * far as releases tell; of a backlog, the acceptance of the oldest event.
+   */
   readonly since?: number;
   /** Epoch milliseconds of its last occurrence. */
   readonly lastAt?: number;
   readonly lastError?: { readonly name: string; readonly message: string };
+  /** Workflows that fail with the same error because a child run fails: they have no problem of their own. */
+  readonly parents?: readonly string[];
   /** Number of dead letters, of waiting approvals, or of runs that wait for a version. */
   readonly count?: number;
   /** Highest version of the workflow that one of its latest runs waits for. */
@@ -45,17 +53,42 @@ export interface Health {
   readonly problems: readonly Problem[];
   /** Number of all problems. */
   readonly problemCount: number;
+  /** Pauses in effect. What they hold counts neither as failing nor as waiting for too long. */
+  readonly paused: readonly Pause[];
+}
+
+/** Options of `hub.health`. */
+export interface HealthOptions {
+  /**
+   * Only the problems of this service: of the event types, workflows and schedules that it handles or has events of, by
+   * its own counts. Failures of the last 5 minutes are those of all services of a type.
+   * @default all services
+   */
+  service?: string;
+}
+
+/** Result of `hub.ready()`. */
+export interface Readiness {
+  readonly isReady: boolean;
+  /**
+   * Reason not to be ready. `not-started`: before the end of `start`. `draining`: since the begin of `stop`.
+   * `transport-silent`: the transport did not answer within 5 seconds, or with an error. `not-consuming`: the transport
+   * does not know the hub, which lost its connection and has yet to return.
+   */
+  readonly reason?: 'not-started' | 'draining' | 'transport-silent' | 'not-consuming';
 }
 
 const maxProblems = 50;
 const minFailingShare = 0.01;
+/** Number of failures from which they rank by it; fewer of them are the last of their severity. */
+const minFailures = 5;
 const minBacklog = 100;
 const longWaitMs = 5 * minuteMs;
 const kinds: readonly ProblemKind[] = [
-  'failing',
   'no-process',
-  'backlog',
+  'failing',
   'oldest-pending',
+  'backlog',
   'dead-letters',
   'overdue-schedule',
   'approval-waiting',
@@ -63,7 +96,7 @@ const kinds: readonly ProblemKind[] = [
 ];
 
 /** Part of an introspection from which the health derives. */
-export type HealthSource = Pick<HubIntrospection, 'hub' | 'events' | 'workflows' | 'schedules'>;
+export type HealthSource = Pick<HubIntrospection, 'hub' | 'events' | 'workflows' | 'schedules' | 'pauses' | 'releases'>;
 
 /**
  * Derives the problems of a hub:
@@ -71,22 +104,36 @@ export type HealthSource = Pick<HubIntrospection, 'hub' | 'events' | 'workflows'
  * - `failing`: events failed in the last 5 minutes, unless all dead letters were replayed since; an error from 1 % on
  * - `no-process`: events or runs wait for a service without a running process; an error
  * - `backlog`: 100 events or more wait, and fewer ended than were received in the last 5 minutes
- * - `oldest-pending`: an event waits for more than 5 minutes, and none of its type is delayed or suspended
+ * - `oldest-pending`: an event waits for more than 5 minutes, and none of its type is delayed or suspended; an error if
+ *   none of its type runs or ended in the last 5 minutes
  * - `dead-letters`: dead letters are open
  * - `overdue-schedule`: no running process has the schedule
  * - `approval-waiting`: calls of tools wait for an approval
  * - `awaiting-version`: runs wait for a process with a higher version of their workflow
+ *
+ * A paused target is no problem, except for its dead letters, approvals and versions.
+ *
+ * Errors come before warnings, and in each of them the problem of the most events first. Less than 5 failures come last.
  */
 export function computeHealth(source: HealthSource): Health {
   const { now, startedAt } = source.hub;
   const problems = [
-    ...source.events.flatMap((event) => countProblems(event, { eventType: event.type }, source.hub)),
-    ...source.workflows.flatMap((workflow) => countProblems(workflow, { workflow: workflow.name }, source.hub)),
+    ...source.events.flatMap((event) => countProblems(event, { eventType: event.type }, source)),
+    ...mergeParents(
+      source.workflows.map((workflow) => ({
+        problems: countProblems(workflow, { workflow: workflow.name }, source),
+        failure: workflow.lastFailure,
+        name: workflow.name,
+      })),
+    ),
     ...source.events.flatMap((event) => approvalProblem({ eventType: event.type }, event.metrics)),
     ...source.workflows.flatMap((one) => approvalProblem({ workflow: one.name }, one.metrics)),
     ...source.workflows.flatMap(versionProblem),
     ...source.schedules
-      .filter(({ processes, lastDueAt }) => processes === 0 && (startedAt !== null || lastDueAt !== undefined))
+      .filter(
+        ({ processes, lastDueAt, paused }) =>
+          paused === undefined && processes === 0 && (startedAt !== null || lastDueAt !== undefined),
+      )
       .map(
         ({ name, service, lastDueAt }): Problem => ({
           kind: 'overdue-schedule',
@@ -102,6 +149,7 @@ export function computeHealth(source: HealthSource): Health {
     status: isFailing ? 'failing' : problems.length > 0 ? 'degraded' : 'ok',
     problems: problems.slice(0, maxProblems),
     problemCount: problems.length,
+    paused: source.pauses,
   };
 }
 
@@ -121,29 +169,27 @@ function versionProblem({ name, metrics, runs }: HubIntrospection['workflows'][n
 
 type Counted = Pick<
   HubIntrospection['events'][number],
-  'metrics' | 'recent' | 'services' | 'lastFailure' | 'processes'
+  'metrics' | 'recent' | 'services' | 'lastFailure' | 'processes' | 'paused'
 >;
 
 function countProblems(
   counted: Counted,
   subject: Pick<Problem, 'eventType' | 'workflow'>,
-  { now, retainsDeadLetters }: HubIntrospection['hub'],
+  { hub: { now, retainsDeadLetters }, releases }: HealthSource,
 ): Problem[] {
-  const { metrics, recent, services = [] } = counted;
-  const failing = failingProblem(counted, subject, retainsDeadLetters);
+  const { metrics, recent, services = [], paused } = counted;
+  const isPaused = paused !== undefined;
+  const failing = isPaused ? undefined : failingProblem(counted, subject, retainsDeadLetters, now);
   const abandoned = services
-    .filter(({ processes, metrics: { pending } }) => processes === 0 && pending > 0)
-    .map(
-      ({ service, metrics: { pending, oldestPendingAt } }): Problem => ({
-        kind: 'no-process',
-        severity: 'error',
-        ...subject,
-        service,
-        pending,
-        ...(oldestPendingAt !== undefined && { since: oldestPendingAt }),
-      }),
-    );
-  const waiting = abandoned.length > 0 ? undefined : waitingProblem(metrics, recent.last5Min, subject, now);
+    .filter(({ processes, metrics: { pending } }) => !isPaused && processes === 0 && pending > 0)
+    .map(({ service, metrics: { pending, oldestPendingAt } }): Problem => {
+      const since = releases.findLast((release) => release.service === service)?.endedAt ?? oldestPendingAt;
+      return {
+        ...{ kind: 'no-process', severity: 'error', ...subject, service, pending },
+        ...(since !== undefined && { since }),
+      };
+    });
+  const waiting = isPaused || abandoned.length > 0 ? undefined : waitingProblem(metrics, recent.last5Min, subject, now);
   const { deadLetters, lastFailedAt } = metrics;
   const openDeadLetters: Problem | undefined =
     deadLetters > 0 && failing === undefined
@@ -162,6 +208,7 @@ function failingProblem(
   { metrics, recent, lastFailure }: Counted,
   subject: Pick<Problem, 'eventType' | 'workflow'>,
   retainsDeadLetters: boolean,
+  now: number,
 ): Problem | undefined {
   const failed = failedIn(recent.last5Min);
   if (failed === 0 || (retainsDeadLetters && metrics.deadLetters === 0)) return undefined;
@@ -173,6 +220,7 @@ function failingProblem(
     ...subject,
     failed,
     ended,
+    since: failingSince(recent.minutes.failed, now),
     ...(lastFailedAt !== undefined && { lastAt: lastFailedAt }),
     ...(lastFailure !== undefined && { lastError: { name: lastFailure.name, message: lastFailure.message } }),
     ...(deadLetters > 0 && { count: deadLetters }),
@@ -180,20 +228,68 @@ function failingProblem(
 }
 
 function waitingProblem(
-  { pending, delayed, suspended, active, oldestPendingAt }: Counts,
+  counts: Counts,
   last5Min: PeriodCounts,
   subject: Pick<Problem, 'eventType' | 'workflow'>,
   now: number,
 ): Problem | undefined {
-  const waiting = pending - delayed - suspended - active;
+  const { pending, delayed, suspended, active, oldestPendingAt, awaitingVersion = 0 } = counts;
+  const waiting = waitingOf(counts);
   const since = oldestPendingAt === undefined ? {} : { since: oldestPendingAt };
   if (waiting >= minBacklog && last5Min.received > last5Min.completed + last5Min.failed) {
     return { kind: 'backlog', severity: 'warning', ...subject, pending, ...since };
   }
   // The oldest event may be one that waits for its time, so it says nothing if there are such events.
-  if (waiting <= 0 || delayed > 0 || suspended > 0 || oldestPendingAt === undefined) return undefined;
+  if (waiting === 0 || delayed > 0 || suspended > 0 || awaitingVersion > 0 || oldestPendingAt === undefined)
+    return undefined;
   if (now - oldestPendingAt < longWaitMs) return undefined;
-  return { kind: 'oldest-pending', severity: 'warning', ...subject, pending, ...since };
+  const isStuck = active === 0 && last5Min.completed + last5Min.failed === 0;
+  return { kind: 'oldest-pending', severity: isStuck ? 'error' : 'warning', ...subject, pending, ...since };
+}
+
+/** Returns the start of the first minute with failures that no 5 minutes without any separate from now. */
+function failingSince(minutes: readonly number[], now: number): number {
+  let [first, quiet] = [0, 0];
+  for (let ago = 0; ago < minutes.length && quiet <= 5; ago += 1) {
+    const isFailing = (minutes[minutes.length - 1 - ago] ?? 0) > 0;
+    quiet = isFailing ? 0 : quiet + 1;
+    if (isFailing) first = ago;
+  }
+  return (Math.floor(now / minuteMs) - first) * minuteMs;
+}
+
+interface WorkflowProblems {
+  readonly name: string;
+  readonly problems: readonly Problem[];
+  readonly failure: HubIntrospection['workflows'][number]['lastFailure'];
+}
+
+/** Returns the problems of workflows, of a parent and a child with the same error only that of the child. */
+function mergeParents(workflows: readonly WorkflowProblems[]): Problem[] {
+  const byError = new Map<string, WorkflowProblems[]>();
+  for (const workflow of workflows) {
+    const { failure, problems } = workflow;
+    if (failure === undefined || problems.every(({ kind }) => kind !== 'failing')) continue;
+    const key = JSON.stringify([failure.requestId, failure.name, failure.message]);
+    byError.set(key, [...(byError.get(key) ?? []), workflow]);
+  }
+  const parentsOf = new Map<string, readonly string[]>();
+  const merged = new Set<string>();
+  for (const same of byError.values()) {
+    const [child, ...parents] = same.sort((a, b) => (a.failure?.at ?? 0) - (b.failure?.at ?? 0));
+    if (child === undefined || parents.length === 0) continue;
+    parentsOf.set(
+      child.name,
+      parents.map(({ name }) => name),
+    );
+    for (const { name } of parents) merged.add(name);
+  }
+  return workflows.flatMap(({ name, problems }) => {
+    const parents = parentsOf.get(name);
+    return problems
+      .filter(({ kind }) => kind !== 'failing' || !merged.has(name))
+      .map((problem) => (problem.kind === 'failing' && parents !== undefined ? { ...problem, parents } : problem));
+  });
 }
 
 function failedIn({ failed, cancelled }: PeriodCounts): number {
@@ -202,10 +298,23 @@ function failedIn({ failed, cancelled }: PeriodCounts): number {
 
 function worstFirst(a: Problem, b: Problem): number {
   if (a.severity !== b.severity) return a.severity === 'error' ? -1 : 1;
-  if (a.kind !== b.kind) return kinds.indexOf(a.kind) - kinds.indexOf(b.kind);
-  return weight(b) - weight(a);
+  return (
+    Number(isFew(a)) - Number(isFew(b)) ||
+    impact(b) - impact(a) ||
+    share(b) - share(a) ||
+    kinds.indexOf(a.kind) - kinds.indexOf(b.kind)
+  );
 }
 
-function weight({ failed, ended = 1, pending, count }: Problem): number {
-  return failed === undefined ? (pending ?? count ?? 0) : failed / ended;
+function isFew({ kind, failed = 0 }: Problem): boolean {
+  return kind === 'failing' && failed < minFailures;
+}
+
+function share({ failed = 0, ended = 1 }: Problem): number {
+  return failed / ended;
+}
+
+/** Returns the number of events that a problem affects. */
+function impact({ failed, pending, count }: Problem): number {
+  return failed ?? pending ?? count ?? 0;
 }

@@ -43,8 +43,31 @@ describe('mergeDescriptions', () => {
     ]);
   });
 
+  it('adds up the runs that began, and the tokens per hour', () => {
+    const one = agent({ begun: 2, hours: [{ at: 0, runs: 2, tokens: 10, cost: 1 }] });
+    const two = agent({
+      begun: 3,
+      hours: [
+        { at: 0, runs: 1, tokens: 5, cost: 2 },
+        { at: 3_600_000, runs: 2, tokens: 7 },
+      ],
+    });
+    const old = agent({ runs: { completed: 4, failed: 1 } });
+    const hubs = [one, two, old].map((each) => ({ ...none, agents: [each] }));
+    expect(mergeDescriptions(none, hubs).agents).toMatchObject([
+      {
+        begun: 10,
+        hours: [
+          { at: 0, runs: 3, tokens: 15, cost: 3 },
+          { at: 3_600_000, runs: 2, tokens: 7 },
+        ],
+      },
+    ]);
+  });
+
   it.each([
     '{}',
+    JSON.stringify({ agents: [{ ...agent({}), hours: [{ at: 0 }] }] }),
     'null',
     JSON.stringify({ agents: [{ ...agent({}), durations: [0.5] }] }),
     '{"events":7,"workflows":[{"name":"x"},{"name":"y","steps":[{}]}],"agents":[null]}',

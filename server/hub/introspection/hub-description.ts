@@ -2,12 +2,13 @@ import { isName } from '../../options.js';
 import { workflowType } from '../../transports/delivery.js';
 import type { HandlerFunction } from '../events/context.js';
 import type { RegisteredEvent } from '../events/event.js';
-import { type HandlerInfo, handlerInfo } from '../events/handler-info.js';
-import { type AgentDescription, addUsage } from '../events/reported-agents.js';
+import { type AgentDescription, addUsage, type HandlerInfo, handlerInfo } from '../events/reported-agents.js';
+import { describeLimit } from '../limits/limit.js';
 import type { AnyWorkflow, ResolvedStep } from '../runs/workflow.js';
 import type { RegisteredSchedule } from '../schedules/schedule.js';
 import { describeSchedule, type ScheduleDescription } from '../schedules/schedule-introspection.js';
 import type { EventIntrospection, WorkflowIntrospection } from './introspection.js';
+import type { LiveRelease } from './releases.js';
 
 type Counted = 'metrics' | 'recent' | 'lastFailure' | 'processes' | 'services';
 
@@ -24,6 +25,8 @@ export interface HubDescription {
   readonly workflows: readonly WorkflowDescription[];
   readonly agents: readonly AgentDescription[];
   readonly schedules: readonly ScheduleDescription[];
+  /** Release of its process. */
+  readonly release?: string;
   /** The hub has stopped, and the transport retained its description. */
   readonly isStopped?: boolean;
 }
@@ -35,7 +38,7 @@ export function isRunning({ isStopped }: HubDescription): boolean {
 
 /** Describes the registrations of a hub. */
 export function describeHub(
-  service: string,
+  { service, release }: LiveRelease,
   events: readonly RegisteredEvent[],
   workflows: readonly AnyWorkflow[],
   schedules: readonly RegisteredSchedule[],
@@ -43,6 +46,7 @@ export function describeHub(
 ): HubDescription {
   return {
     service,
+    ...(release !== undefined && { release }),
     events: events.map(descriptionOfEvent),
     workflows: workflows.map(descriptionOfWorkflow),
     agents: describeAgents(handlerInfos),
@@ -85,13 +89,12 @@ const maxDescribed = 100_000;
  * so is all of a text that is not JSON.
  */
 export function parseDescription(json: string): HubDescription {
-  const { service, events, workflows, agents, schedules, isStopped } = Object(parseJson(json)) as Record<
-    string,
-    unknown
-  >;
+  const found = Object(parseJson(json)) as Record<string, unknown>;
+  const { service, release, events, workflows, agents, schedules, isStopped } = found;
   // Only the fields that the hub reads are checked. The others are displayed as they are.
   return {
     service: String(service),
+    ...(typeof release === 'string' && { release }),
     events: listOf<EventDescription>(events, ({ type, kind }) => isName(type) && typeof kind === 'string'),
     workflows: listOf<WorkflowDescription>(
       workflows,
@@ -99,8 +102,14 @@ export function parseDescription(json: string): HubDescription {
     ),
     agents: listOf<AgentDescription>(
       agents,
-      ({ name, runs, tokenUsage, durations = [] }) =>
-        typeof name === 'string' && isObject(runs) && isObject(tokenUsage) && isSketch(durations),
+      ({ name, runs, tokenUsage, durations = [], longestMs = -1, begun = 0, hours = [] }) =>
+        typeof name === 'string' &&
+        Number.isSafeInteger(begun) &&
+        isHours(hours) &&
+        isObject(runs) &&
+        isObject(tokenUsage) &&
+        isSketch(durations) &&
+        typeof longestMs === 'number',
     ),
     schedules: listOf<ScheduleDescription>(
       schedules,
@@ -134,17 +143,28 @@ function isSketch(value: unknown): boolean {
   return Array.isArray(value) && value.every((item) => Number.isSafeInteger(item));
 }
 
+function isHours(value: unknown): boolean {
+  const isHour = (hour: unknown): boolean =>
+    isObject(hour) && [hour['at'], hour['runs'], hour['tokens'], hour['cost'] ?? 0].every(Number.isFinite);
+  return Array.isArray(value) && value.every(isHour);
+}
+
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null;
 }
 
 function describeWorkflow(workflow: AnyWorkflow): WorkflowDescription {
-  const { name, description, trigger, steps, followUps, concurrencyPerKey } = workflow;
+  const { name, description, triggers, steps, followUps, concurrencyPerKey } = workflow;
+  const [trigger] = triggers;
   return {
     name,
     ...(description !== undefined && { description }),
-    ...(trigger !== undefined && { trigger }),
+    ...(trigger !== undefined && { trigger: trigger.type }),
+    ...(triggers.length > 1 && { triggers: triggers.map(({ type }) => type) }),
     ...(concurrencyPerKey !== undefined && { concurrencyPerKey }),
+    ...(workflow.tags !== undefined && { hasTags: true }),
+    ...(workflow.showTags === true && { showTags: true }),
+    ...((workflow.tags ?? workflow.receives ?? workflow.cancelOn) === undefined && { recordsInput: true }),
     steps: steps.map(describeStep),
     ...followUps,
   };
@@ -187,6 +207,7 @@ export function agentsRevision(handlerInfos: readonly Pick<HandlerInfo, 'agents'
 function describeEvent(event: RegisteredEvent): EventDescription {
   const { type, description, key, handler, retry, timeoutMs, concurrency, rate, followUps, schema } = event;
   const { concurrencyPerKey, debounceMs, debounceMaxMs } = event;
+  const limit = describeLimit(event.limit);
   return {
     type,
     ...describeHandler(handler),
@@ -205,9 +226,12 @@ function describeEvent(event: RegisteredEvent): EventDescription {
     ...(key !== undefined && { hasKey: true }),
     ...(concurrencyPerKey !== undefined && { concurrencyPerKey }),
     ...(rate !== undefined && { rate }),
+    ...(limit !== undefined && { limit }),
     ...(debounceMs !== undefined && { debounceMs }),
     ...(debounceMaxMs !== undefined && { debounceMaxMs }),
     ...followUps,
+    ...(event.tags === undefined ? { recordsInput: true } : { hasTags: true }),
+    ...(event.showTags === true && { showTags: true }),
     ...(schema?.jsonSchema !== undefined && { schema: schema.jsonSchema }),
   };
 }

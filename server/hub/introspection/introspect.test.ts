@@ -2,13 +2,13 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { readColumnsBody, readIntrospectionBody } from '../../dashboard/routes/read-bodies.js';
 import { UnknownEventError } from '../errors.js';
-import { withHandlerInfo } from '../events/handler-info.js';
+import { withHandlerInfo } from '../events/reported-agents.js';
 import { testHub } from '../hub.fixture.js';
 import { createWorkflow } from '../runs/workflow.js';
 
 describe('introspection', () => {
   it('returns registrations with their counts, without handlers and payloads', async () => {
-    const { hub, clock } = testHub({ service: 'shop' });
+    const { hub, clock } = testHub({ service: 'shop', release: 'v1' });
     hub.event({
       type: 'order.created',
       description: 'An order came in',
@@ -50,12 +50,14 @@ describe('introspection', () => {
           concurrency: 4,
           rate: { max: 10, perMs: 1_000 },
           onSuccess: 'order.noted',
+          recordsInput: true,
           schema: expect.objectContaining({ type: 'object', required: ['id'] }),
           processes: 1,
           metrics: {
             received: 1,
             completed: 1,
             failed: 0,
+            filtered: 0,
             cancelled: 0,
             delayed: 0,
             pending: 0,
@@ -71,6 +73,7 @@ describe('introspection', () => {
         {
           type: 'order.noted',
           kind: 'declared',
+          recordsInput: true,
           processes: 0,
           metrics: expect.objectContaining({ received: 1, completed: 1 }),
           recent: expect.objectContaining({ last5Min: expect.objectContaining({ received: 1, completed: 1 }) }),
@@ -79,6 +82,8 @@ describe('introspection', () => {
       workflows: [],
       agents: [],
       schedules: [],
+      releases: [{ service: 'shop', release: 'v1', startedAt: clock.now() }],
+      pauses: [],
     });
   });
 

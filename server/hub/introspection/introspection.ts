@@ -9,8 +9,11 @@ import type {
 import type { EventRate } from '../events/event.js';
 import type { AgentIntrospection, AgentSummary } from '../events/reported-agents.js';
 import type { ResolvedRetry } from '../events/retry-policy.js';
+import type { LimitDescription } from '../limits/limit.js';
+import type { Pause, PauseSummary } from '../pauses.js';
 import type { RunIntrospection } from '../runs/run-introspection.js';
 import type { ScheduleIntrospection } from '../schedules/schedule-introspection.js';
+import type { ReleaseIntrospection } from './releases.js';
 
 /** Kind of the handler of an event type. `declared`: no running hub has a handler. */
 export type EventKind = 'handler' | 'agent' | 'debate' | 'declared';
@@ -24,6 +27,8 @@ export interface SettingsIntrospection {
   readonly hasKey?: boolean;
   readonly concurrencyPerKey?: number;
   readonly rate?: EventRate;
+  /** Limit that it shares with others, unless a function or a key chooses it. */
+  readonly limit?: LimitDescription;
   readonly debounceMs?: number;
   readonly debounceMaxMs?: number;
 }
@@ -37,6 +42,15 @@ export interface EventIntrospection extends SettingsIntrospection {
   readonly onSuccess?: string;
   readonly onFailure?: string;
   readonly onComplete?: string;
+  /** `hub.search` finds its events. */
+  readonly hasTags?: true;
+  /** Everyone who may read the dashboard may search for its events by a tag. */
+  readonly showTags?: true;
+  /**
+   * Nothing is computed from the payload that is not stored with it, so that any hub may fork the run of an event. Absent
+   * of types with `tags`, and of hubs of an earlier version, which do not describe it.
+   */
+  readonly recordsInput?: true;
   /** JSON Schema of the payload, if its schema can be converted to one. */
   readonly schema?: Readonly<Record<string, unknown>>;
   /** Number of running hubs that handle the type. */
@@ -45,6 +59,8 @@ export interface EventIntrospection extends SettingsIntrospection {
   readonly metrics: Counts;
   readonly recent: RecentActivity;
   readonly lastFailure?: FailureRecord;
+  /** Present while the type, or every service that handles it, is paused. */
+  readonly paused?: PauseSummary;
   /**
    * Counts and number of running hubs per service. Present if more than one service has handled the type, or if
    * a service has pending events and no running hub.
@@ -56,8 +72,22 @@ export interface EventIntrospection extends SettingsIntrospection {
 export interface WorkflowIntrospection {
   readonly name: string;
   readonly description?: string;
+  /** Event type that starts a run. */
   readonly trigger?: string;
+  /** All event types that start a run, if there are several. */
+  readonly triggers?: readonly string[];
+  /** Workflows whose runs started child runs of it in the last 7 days; absent if there are none. */
+  readonly invokedBy?: readonly string[];
   readonly concurrencyPerKey?: number;
+  /** `hub.search` finds its runs. */
+  readonly hasTags?: true;
+  /** Everyone who may read the dashboard may search for its runs by a tag. */
+  readonly showTags?: true;
+  /**
+   * Nothing is computed from the input of a run that is not stored with it, so that any hub may fork the run. Absent of
+   * workflows with `tags`, `receives` or `cancelOn`, and of hubs of an earlier version, which do not describe it.
+   */
+  readonly recordsInput?: true;
   /** Steps of a list, in order. Those with the same `stage` run at the same time. */
   readonly steps: readonly {
     readonly name: string;
@@ -78,6 +108,8 @@ export interface WorkflowIntrospection {
   readonly services?: NonNullable<EventIntrospection['services']>;
   readonly recent: RecentActivity;
   readonly lastFailure?: FailureRecord;
+  /** Present while the workflow, or every service that runs it, is paused. */
+  readonly paused?: PauseSummary;
   /** The 10 newest runs, newest first. */
   readonly runs: readonly RunIntrospection[];
 }
@@ -104,8 +136,14 @@ export interface HubIntrospection {
   readonly events: readonly EventIntrospection[];
   readonly workflows: readonly WorkflowIntrospection[];
   readonly agents: readonly AgentIntrospection[];
-  /** Schedules of all services, by service and name. */
+  /** Schedules of all services, by service and name; then those that were set at run time, of which the first 50. */
   readonly schedules: readonly ScheduleIntrospection[];
+  /** Number of schedules that were set at run time; absent if there are none. */
+  readonly storedSchedules?: number;
+  /** Pauses in effect, also of what no running hub registered. */
+  readonly pauses: readonly Pause[];
+  /** Releases of all services that had a process in the last 7 days, the earliest start first. At most 200. */
+  readonly releases: readonly ReleaseIntrospection[];
 }
 
 /** Counts of all event types in a range. Result of `hub.getRange()`. */

@@ -1,15 +1,23 @@
 import type { Redactor } from '../../redaction.js';
 import { workflowType } from '../../transports/delivery.js';
 import type { RunRecord } from '../../transports/event-record.js';
-import { DurationSketch } from '../../transports/statistics/durations.js';
 import { sumCounts, type TypeActivity } from '../../transports/statistics/stats.js';
-import type { Overview, RunStore, ScheduleRecord, TransportManager, TypeCounts } from '../../transports/transport.js';
+import type {
+  Overview,
+  RunStore,
+  ScheduleRecord,
+  StoredSchedule,
+  TransportManager,
+  TypeCounts,
+} from '../../transports/transport.js';
 import { version } from '../../version.js';
-import type { AgentDescription, AgentIntrospection } from '../events/reported-agents.js';
+import { type AgentDescription, type AgentIntrospection, durationsOf } from '../events/reported-agents.js';
+import { type Pause, PausedSubjects, type PauseKind, type PauseSummary } from '../pauses.js';
 import { pathSeparator } from '../runs/run-entry.js';
 import { introspectRun } from '../runs/run-introspection.js';
 import {
   introspectSchedule,
+  introspectStored,
   type ScheduleDescription,
   type ScheduleIntrospection,
   UpcomingDueTimes,
@@ -30,6 +38,8 @@ import type {
   RangeIntrospection,
   WorkflowIntrospection,
 } from './introspection.js';
+import type { Invocations } from './invocations.js';
+import type { Releases } from './releases.js';
 
 const runsShown = 10;
 
@@ -39,10 +49,15 @@ const maxReads = 3;
 /** Number of steps per run that an introspection contains, the latest ones. `hub.getRun` returns all. */
 const shownSteps = 100;
 
+/** Maximum number of schedules set at run time in an introspection. `hub.schedules.list` returns all. */
+const shownStoredSchedules = 50;
+
 /** Reads the registrations and counts of all hubs of a transport. */
 export class Introspector {
   readonly #transport: TransportManager;
   readonly #redactor: Redactor;
+  readonly #releases: Releases;
+  readonly #invocations: Invocations;
   readonly #merger = new DescriptionMerger();
   readonly #events: EventIntrospections;
   /** Running hubs at the last read. Lets the next read request all counts in one round trip. */
@@ -50,25 +65,43 @@ export class Introspector {
   /** Parsed descriptions by their text. Processes of one service send the same text, and send it repeatedly. */
   #parsed: ReadonlyMap<string, HubDescription> = new Map();
   readonly #upcoming = new UpcomingDueTimes();
+  #paused = new PausedSubjects([]);
 
-  constructor(transport: TransportManager, redactor: Redactor) {
+  constructor(transport: TransportManager, redactor: Redactor, releases: Releases, invocations: Invocations) {
     this.#transport = transport;
+    this.#releases = releases;
+    this.#invocations = invocations;
     this.#redactor = redactor;
     this.#events = new EventIntrospections(redactor);
   }
 
-  /** Reads all registrations with their counts. */
-  async read(own: HubDescription, startedAt: number | null): Promise<HubIntrospection> {
-    const { cluster, counted, runs, overview } = await this.#overview(own);
+  /** Reads all registrations with their counts. @param pausing read of the pauses, which shares the round trip */
+  async read(
+    own: HubDescription,
+    startedAt: number | null,
+    pausing: Promise<readonly Pause[]>,
+  ): Promise<HubIntrospection> {
+    const [pauses, { cluster, counted, runs, overview }, stored, parents] = await Promise.all([
+      pausing,
+      this.#overview(own),
+      this.#transport.schedules.page('', shownStoredSchedules),
+      this.#invocations.parents(),
+    ]);
+    if (this.#paused.all !== pauses) this.#paused = new PausedSubjects(pauses);
+    const paused = this.#paused;
     const { service, name, clock } = this.#transport;
     const { schedules, total, retainsDeadLetters } = overview;
-    const events = this.#events.read(cluster.events, counted);
+    const events = this.#events.read(cluster.events, counted, paused);
     const workflows = cluster.workflows.flatMap((workflow, index) => {
       const type = workflowType(workflow.description.name);
       const found = counted(type, cluster.events.length + index);
-      return found === undefined ? [] : [introspectWorkflow(workflow, found, runs.get(type) ?? [], this.#redactor)];
+      if (found === undefined) return [];
+      const shown = introspectWorkflow(workflow, found, runs.get(type) ?? [], this.#redactor, paused);
+      const invokedBy = parents.get(shown.name);
+      return [invokedBy === undefined ? shown : { ...shown, invokedBy }];
     });
     const pending = pendingAgentRuns(events, workflows);
+    const releases = await this.#releases.read(this.#running.filter(isRunning));
     const approvals = await readWaitingApprovals(this.#transport.runs, events, workflows, this.#redactor);
     return {
       hub: {
@@ -84,8 +117,83 @@ export class Introspector {
       events,
       workflows,
       agents: cluster.agents.map((agent) => introspectAgent(agent, approvals, pending)),
-      schedules: introspectSchedules(own, this.#running, schedules, clock.now(), this.#upcoming),
+      schedules: [
+        ...introspectSchedules(own, this.#running, schedules, clock.now(), this.#upcoming, paused),
+        ...this.#stored(stored.schedules),
+      ],
+      ...(stored.total > 0 && { storedSchedules: stored.total }),
+      pauses,
+      releases,
     };
+  }
+
+  /** Describes schedules that were set at run time, without those that cannot be read. */
+  async stored(
+    schedules: readonly StoredSchedule[],
+    pausing: Promise<readonly Pause[]>,
+  ): Promise<readonly ScheduleIntrospection[]> {
+    const [pauses] = await Promise.all([pausing, this.#registered()]);
+    if (this.#paused.all !== pauses) this.#paused = new PausedSubjects(pauses);
+    return this.#stored(schedules);
+  }
+
+  #stored(schedules: readonly StoredSchedule[]): readonly ScheduleIntrospection[] {
+    const processes = this.#running.filter((hub) => isRunning(hub) && claimsStored(hub)).length;
+    return schedules.flatMap((schedule) => {
+      const found = introspectStored(schedule, processes, this.#transport.clock.now(), this.#upcoming);
+      if (found === undefined) return [];
+      const pause = this.#paused.find({ schedule: found.name }, [found.service]);
+      return [pause === undefined ? found : { ...found, paused: pause }];
+    });
+  }
+
+  /** Reads the part of `read` that a service has: what it handles or has events of, with its own counts. */
+  async readService(
+    own: HubDescription,
+    service: string,
+    startedAt: number | null,
+    pausing: Promise<readonly Pause[]>,
+  ): Promise<HubIntrospection> {
+    const all = await this.read(own, startedAt, pausing);
+    const running = this.#running.filter(isRunning);
+    const handled = new Set(
+      [own, ...running]
+        .filter((hub) => hub.service === service)
+        .flatMap((hub) => [
+          ...hub.events.map(({ type }) => type),
+          ...hub.workflows.map(({ name }) => workflowType(name)),
+        ]),
+    );
+    const types = [...all.events.map(({ type }) => type), ...all.workflows.map(({ name }) => workflowType(name))];
+    const counts = new Map((await this.#transport.counts.get(types)).map((count, index) => [types[index], count]));
+    const ofService = <T extends Pick<EventIntrospection, 'metrics' | 'services'>>(
+      type: string,
+      one: T,
+    ): readonly T[] => {
+      const share = counts.get(type)?.services.find((each) => each.service === service);
+      if (share === undefined && !handled.has(type)) return [];
+      const metrics = share?.counts ?? sumCounts([]);
+      const services = one.services?.filter((each) => each.service === service);
+      return [{ ...one, metrics, ...(services !== undefined && { services }) }];
+    };
+    return {
+      ...all,
+      events: all.events.flatMap((event) => ofService(event.type, event)),
+      workflows: all.workflows.flatMap((workflow) => ofService(workflowType(workflow.name), workflow)),
+      schedules: all.schedules.filter((schedule) => schedule.service === service),
+    };
+  }
+
+  /** Returns the names of a kind that this or another hub registered. */
+  async targets(own: HubDescription, kind: PauseKind): Promise<ReadonlySet<string>> {
+    const hubs = [own, ...(await this.#registered())];
+    return new Set(
+      hubs.flatMap(({ service, events, workflows, schedules }) => {
+        if (kind === 'service') return service;
+        if (kind === 'type') return events.map(({ type }) => type);
+        return (kind === 'workflow' ? workflows : schedules).map(({ name }) => name);
+      }),
+    );
   }
 
   /** Returns the description of an event type; `undefined` if neither this nor a running hub registered it. */
@@ -111,6 +219,11 @@ export class Introspector {
   /** Returns the registrations of all hubs. */
   async cluster(own: HubDescription): Promise<Cluster> {
     return this.#merger.merge(own, await this.#registered());
+  }
+
+  /** Returns the descriptions of all hubs, those of services without a process included. */
+  async hubs(): Promise<readonly HubDescription[]> {
+    return this.#registered();
   }
 
   /** Returns the names that running hubs registered. */
@@ -191,12 +304,15 @@ function introspectWorkflow(
   { typeCounts: { total, services }, typeActivity: { recent, lastFailure } }: CountedType,
   runs: readonly RunRecord[],
   redactor: Redactor,
+  paused: PausedSubjects,
 ): WorkflowIntrospection {
   const listed = listServices(services, processes);
+  const pause = paused.find({ workflow: description.name }, servicesOf(services, processes));
   return {
     ...description,
     processes: processCount,
     metrics: total,
+    ...(pause !== undefined && { paused: pause }),
     ...(listed !== undefined && { services: listed }),
     recent,
     ...(lastFailure !== undefined && { lastFailure: redactor.recorded(lastFailure) }),
@@ -208,14 +324,15 @@ function introspectWorkflow(
 }
 
 function introspectAgent(
-  { durations, ...agent }: AgentDescription,
+  description: AgentDescription,
   approvals: ReadonlyMap<string, number>,
   pending: ReadonlyMap<string, PendingAgentRuns>,
 ): AgentIntrospection {
+  const { durations, longestMs, ...agent } = description;
   return {
     ...agent,
     ...(pending.get(agent.name) ?? { active: 0, suspended: 0 }),
-    ...(durations !== undefined && { durationMs: DurationSketch.from(durations).durations() }),
+    ...(durations !== undefined && { durationMs: durationsOf(description).durations() }),
     approvalsWaiting: approvals.get(agent.name) ?? 0,
   };
 }
@@ -227,6 +344,7 @@ function introspectSchedules(
   records: readonly ScheduleRecord[],
   now: number,
   upcoming: UpcomingDueTimes,
+  paused: PausedSubjects,
 ): readonly ScheduleIntrospection[] {
   const all = [own, ...running].flatMap(({ service, schedules }) => schedules.map(({ name }) => ({ service, name })));
   const names = new Map(all.map((schedule) => [JSON.stringify([schedule.service, schedule.name]), schedule]));
@@ -238,8 +356,15 @@ function introspectSchedules(
     const record = records.find((one) => one.service === service && one.name === name);
     if (description === undefined) return [];
     const processes = having(running.filter(isRunning)).length;
-    return [introspectSchedule(description, service, processes, record, now, upcoming)];
+    const introspection = introspectSchedule(description, service, processes, record, now, upcoming);
+    const pause = paused.find({ schedule: name }, [service]);
+    return [pause === undefined ? introspection : { ...introspection, paused: pause }];
   });
+}
+
+/** Returns `true` if the hub emits the events of schedules that were set at run time. */
+function claimsStored({ events, workflows, schedules }: HubDescription): boolean {
+  return workflows.length + schedules.length > 0 || events.some(({ kind }) => kind !== 'declared');
 }
 
 /** Counts and activity of an event type or a workflow. */
@@ -269,6 +394,7 @@ class EventIntrospections {
   read(
     all: readonly Served<EventDescription>[],
     countedOf: (type: string, index: number) => CountedType | undefined,
+    paused: PausedSubjects,
   ): readonly EventIntrospection[] {
     const known: Known[] = [];
     const events: EventIntrospection[] = [];
@@ -276,13 +402,16 @@ class EventIntrospections {
       const counted = countedOf(served.description.type, index);
       if (counted === undefined) continue;
       const last = this.#known[known.length];
+      const services = servicesOf(counted.typeCounts.services, served.processes);
+      const pause = paused.find({ type: served.description.type }, services);
       const found =
         last !== undefined &&
+        last.event.paused === pause &&
         last.served === served &&
         last.typeCounts === counted.typeCounts &&
         last.typeActivity === counted.typeActivity
           ? last
-          : { served, ...counted, event: introspectEvent(served, counted, this.#redactor) };
+          : { served, ...counted, event: introspectEvent(served, counted, this.#redactor, pause) };
       known.push(found);
       events.push(found.event);
     }
@@ -297,6 +426,7 @@ function introspectEvent(
   { description, processes, processCount }: Served<EventDescription>,
   { typeCounts: { total, services }, typeActivity: { recent, lastFailure } }: CountedType,
   redactor: Redactor,
+  paused: PauseSummary | undefined,
 ): EventIntrospection {
   const { type, kind } = description;
   // V8 adds properties to a copy of a description many times slower than it copies the description into an object.
@@ -311,7 +441,14 @@ function introspectEvent(
   if (lastFailure !== undefined) event.lastFailure = redactor.recorded(lastFailure);
   const listed = listServices(services, processes);
   if (listed !== undefined) event.services = listed;
+  if (paused !== undefined) event.paused = paused;
   return event;
+}
+
+/** Returns the services that handle a type, or have events of it. */
+function servicesOf(services: TypeCounts['services'], processes: ReadonlyMap<string, number>): readonly string[] {
+  const waiting = services.flatMap(({ service, counts: { pending } }) => (pending > 0 ? service : []));
+  return [...processes.keys(), ...waiting];
 }
 
 /** Returns counts and processes per service; `undefined` if there is but one service, and a process for what waits. */

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { createFakeClock, type FakeClock } from '../../testing/fake-clock.js';
 import { memoryTransport } from '../../transports/memory/memory-transport.js';
 import { createHub } from '../create-hub.js';
-import { withHandlerInfo } from '../events/handler-info.js';
+import { withHandlerInfo } from '../events/reported-agents.js';
 import { testHub } from '../hub.fixture.js';
 import type { Hub } from '../hub.js';
 import type { HubIntrospection } from './introspection.js';

@@ -1,5 +1,5 @@
 import { InvalidOptionError, quote } from '../../errors.js';
-import { workflowType } from '../../transports/delivery.js';
+import { workflowOf, workflowType } from '../../transports/delivery.js';
 import type { TransportManager } from '../../transports/transport.js';
 import { UnknownRunError, UnknownWorkflowError } from '../errors.js';
 import { type HubDescription, isRunning, parseDescription, type WorkflowDescription } from './hub-description.js';
@@ -45,6 +45,36 @@ export class WorkflowServices {
   async describe(workflow: string, service: string): Promise<WorkflowDescription | undefined> {
     const hubs = (await this.#hubs()).filter((hub) => hub.service === service);
     return hubs.flatMap(({ workflows }) => workflows).find(({ name }) => name === workflow);
+  }
+
+  /**
+   * Returns `true` if every hub of a service that registered a type says that all it computes from the input of a run, or
+   * from the payload of an event, is stored with it.
+   */
+  async recordsInput(type: string, service: string): Promise<boolean> {
+    const workflow = workflowOf(type);
+    const hubs = (await this.#hubs()).filter((hub) => hub.service === service);
+    const described: readonly Pick<WorkflowDescription, 'recordsInput'>[] = [
+      ...hubs.flatMap(({ events }) => events.filter((event) => event.type === type)),
+      ...hubs.flatMap(({ workflows }) => workflows.filter(({ name }) => name === workflow)),
+    ];
+    return described.length > 0 && described.every(({ recordsInput }) => recordsInput === true);
+  }
+
+  /** Returns `true` unless every hub of a service says that no agent runs in the runs of a type. */
+  async runsAgents(type: string, service: string): Promise<boolean> {
+    const workflow = workflowOf(type);
+    const hubs = (await this.#hubs()).filter((hub) => hub.service === service);
+    const described = [
+      ...hubs
+        .flatMap(({ events }) => events.filter((event) => event.type === type && event.kind !== 'declared'))
+        .map(({ kind }) => kind === 'agent'),
+      ...hubs
+        .flatMap(({ workflows }) => workflows.filter(({ name }) => name === workflow))
+        // A function may run any agent.
+        .map(({ steps }) => steps.length === 0 || steps.some(({ agent }) => agent !== undefined)),
+    ];
+    return described.length === 0 || described.includes(true);
   }
 
   /** Returns the error of a workflow that this hub has not registered, and of which it has only the name. */
