@@ -41,6 +41,7 @@ const boundsInSeconds = durationBoundsMs.map((ms) => ms / 1_000);
 const counters: Readonly<Record<CounterOf<'stored'>, string>> = {
   received: 'Accepted events and runs',
   completed: 'Events and runs that completed',
+  filtered: 'Events and runs that the when of their handler or trigger refused',
   failed: 'Events and runs that failed after their last attempt, or were cancelled',
   cancelled: 'Events and runs that were cancelled',
   retried: 'Failed attempts that are retried',

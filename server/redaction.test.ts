@@ -176,7 +176,7 @@ describe('publicErrorInfo', () => {
         'redis did not answer within 100 ms',
         Object.assign(new Error(secret), { code: 'ECONNREFUSED', syscall: 'connect' }),
       ),
-      'redis did not answer within 100 ms: connect ECONNREFUSED; to repeat an emit without a duplicate, pass the same dedupeId',
+      'redis did not answer within 100 ms: connect ECONNREFUSED; repeat the call when it is available again',
     ],
   ])('withholds the message of %s', (_, thrown, message) => {
     const info = publicErrorInfo(thrown);

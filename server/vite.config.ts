@@ -8,6 +8,7 @@ const root = import.meta.dirname;
  */
 export default defineConfig({
   root,
+  ssr: { noExternal: ['zod'] },
   build: {
     ssr: true,
     outDir: '../dist',
@@ -20,14 +21,18 @@ export default defineConfig({
         'agents/index': 'agents/index.ts',
         'cli/main': 'cli/main.ts',
         'dashboard/index': 'dashboard/index.ts',
+        'demo/main': '../examples/shop/main.ts',
+        'demo/worker': '../examples/shop/worker.ts',
         'transports/index': 'transports/index.ts',
+        'transports/postgres/index': 'transports/postgres/index.ts',
         'transports/redis/index': 'transports/redis/index.ts',
         'transports/sqlite/index': 'transports/sqlite/index.ts',
         'testing/index': 'testing/index.ts',
       },
       preserveEntrySignatures: 'strict',
-      // Everything that is not a file of the library is a dependency.
-      external: /^[^./]/,
+      // Everything that is not a file of the library is a dependency; the demo imports the library by its name. It alone
+      // needs zod.
+      external: /^(?!zod\b)[^./]/,
       output: {
         entryFileNames: '[name].js',
         chunkFileNames: 'chunks/[name].js',

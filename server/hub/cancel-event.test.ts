@@ -24,7 +24,10 @@ it('ends a delayed event and emits onFailure and onComplete', async () => {
   expect(await hub.cancel(id)).toBe(false);
   await clock.advance(2_000);
   const error = expect.objectContaining({ name: 'CancelledError', code: 'ERR_CANCELLED' });
-  expect(seen).toEqual([[{ error, payload: { for: 'ada' } }, 1], 'failed']);
+  expect(seen).toEqual([
+    [{ error, event: expect.objectContaining({ kind: 'event' }), payload: { for: 'ada' } }, 1],
+    'failed',
+  ]);
   expect(await hub.metrics('reminder')).toMatchObject({ failed: 1, cancelled: 1, pending: 0 });
   expect(await hub.deadLetters('reminder')).toEqual([]);
   expect(log).toEqual([]);
@@ -46,17 +49,56 @@ it('uses the follow-ups of the hub that handles the event', async () => {
   await web.stop();
 });
 
-it('does not end an event that runs', async () => {
-  const { hub, clock } = testHub();
-  const gate = deferred();
-  hub.event({ type: 'a', handler: () => gate.promise });
+it('aborts the handlers of an event in all services, discards what they emit, and frees their slots afterwards', async () => {
+  const { hub, clock, transport } = testHub({ service: 'shop' });
+  const other = createHub({ transport, service: 'mail' });
+  const seen: unknown[] = [];
+  const gates: ReturnType<typeof deferred<void>>[] = [];
+  for (const each of [hub, other]) {
+    each.event({
+      type: 'a',
+      concurrency: 1,
+      onSuccess: 'b',
+      onFailure: 'c',
+      async handler({ payload, signal, emit }) {
+        if (payload === 2) return void seen.push([each.service, 'second']);
+        const gate = deferred();
+        gates.push(gate);
+        signal.addEventListener('abort', () => seen.push([each.service, (signal.reason as Error).name]));
+        await emit('b', null);
+        return gate.promise;
+      },
+    });
+  }
+  for (const type of ['b', 'c']) other.event({ type });
+  hub.event({ type: 'b', handler: () => void seen.push('b') });
+  hub.event({ type: 'c', handler: ({ payload }) => void seen.push(payload) });
   await hub.start();
-  const { id } = await hub.emit('a', null);
+  await other.start();
+  const { id } = await hub.emit('a', 1);
+  await hub.emit('a', 2);
   await clock.settle();
+  expect(await hub.cancel(id)).toBe(true);
   expect(await hub.cancel(id)).toBe(false);
-  gate.resolve();
   await clock.settle();
-  expect(await hub.metrics('a')).toMatchObject({ completed: 1, failed: 0, cancelled: 0 });
+  const failure = {
+    error: expect.objectContaining({ name: 'CancelledError' }),
+    event: expect.not.objectContaining({ attempt: expect.anything() }),
+    payload: 1,
+  };
+  const names = ['shop', 'mail'].map((service) => [service, 'CancelledError']);
+  expect(seen).toEqual(expect.arrayContaining([...names, failure, failure]));
+  expect(seen).toHaveLength(4);
+  for (const gate of gates) gate.resolve();
+  await clock.settle();
+  expect(seen.slice(4)).toEqual(
+    expect.arrayContaining([
+      ['shop', 'second'],
+      ['mail', 'second'],
+    ]),
+  );
+  expect(await hub.metrics('a')).toMatchObject({ completed: 2, failed: 2, cancelled: 2, pending: 0 });
+  await other.stop();
 });
 
 it('ends a run that has not started', async () => {
@@ -80,7 +122,7 @@ it('rejects before start', async () => {
   await expect(testHub().hub.cancel('x')).rejects.toMatchObject({ code: 'ERR_HUB_NOT_STARTED' });
 });
 
-it('ends a run by its id, from a read-only hub of the service too', async () => {
+it('ends a run by its id, from a read-only hub of any service too', async () => {
   const { hub, transport, clock } = testHub({ service: 'shop' });
   const seen: unknown[] = [];
   const wait = createWorkflow({ name: 'wait', onFailure: 'ended', run: ({ step }) => step.sleep('long', 60_000) });
@@ -97,8 +139,8 @@ it('ends a run by its id, from a read-only hub of the service too', async () => 
   const observer = createHub({ transport, observer: true, service: 'shop' });
   await expect(observer.cancel(run.runId)).rejects.toThrow('start');
   await Promise.all([stranger.start(), observer.start()]);
-  expect(await stranger.cancel(run.runId)).toBe(false);
-  expect(await observer.cancel(run.runId)).toBe(true);
+  expect(await stranger.cancel('unknown')).toBe(false);
+  expect(await stranger.cancel(run.runId)).toBe(true);
   expect(await observer.cancel(run.runId)).toBe(false);
   await clock.settle();
   await expect(run.result()).rejects.toMatchObject({ failure: { name: 'WorkflowCancelledError' } });

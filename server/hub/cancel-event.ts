@@ -1,7 +1,9 @@
 import type { Redactor } from '../redaction.js';
 import { type Envelope, type FailedOutcome, workflowOf } from '../transports/delivery.js';
+import { CancelledError } from '../transports/errors.js';
+import type { EventRecord } from '../transports/event-record.js';
 import type { TransportManager } from '../transports/transport.js';
-import { CancelledError, WorkflowCancelledError } from './errors.js';
+import { WorkflowCancelledError } from './errors.js';
 import { createFollowUps, type FollowUpNames } from './events/follow-ups.js';
 import { type HubDescription, parseDescription } from './introspection/hub-description.js';
 import type { Registry } from './registry.js';
@@ -13,7 +15,8 @@ export interface CancelParts {
 }
 
 /**
- * Ends an event of the service that waits, or a run. The follow-ups are those of the hub that handles its type.
+ * Ends the copies of an event in all services, running ones and runs included. The follow-ups are those of the hubs that
+ * handle its type. Returns `true` if a copy was ended.
  *
  * @param prepare applies the schemas of the follow-ups and adds their keys
  */
@@ -23,23 +26,30 @@ export async function cancelEvent(
   { transport, redactor }: CancelParts,
   prepare: (envelopes: readonly Envelope[]) => readonly Envelope[],
 ): Promise<boolean> {
-  const running = (await transport.fleet.registered()).map(parseDescription);
-  const hubs = running.filter(({ service }) => service === transport.service);
-  const conclude = (envelope: Envelope, reason: Error): FailedOutcome => {
-    const { onFailure, onComplete } = followUpsOf(envelope.type, [registry.describe(transport.service), ...hubs]);
+  const hubs = [registry.describe(transport.service), ...(await transport.fleet.registered()).map(parseDescription)];
+  const conclude = (envelope: Envelope, reason: Error, service: string): FailedOutcome => {
+    const ofService = hubs.filter((hub) => hub.service === service);
+    const { onFailure, onComplete } = followUpsOf(envelope.type, ofService);
     const error = redactor.info(reason);
     const names = { ...(onFailure !== undefined && { onFailure }), ...(onComplete !== undefined && { onComplete }) };
-    const followUps = prepare(createFollowUps(transport.service, names, envelope, { status: 'failed', error }));
+    const followUps = prepare(createFollowUps(service, names, envelope, { status: 'failed', error }));
     return { status: 'failed', cancelled: true, durationMs: 0, error, followUps };
   };
-  const nameOf = ({ type }: Envelope): string => workflowOf(type) ?? type;
-  if (await transport.runs.cancel(id, (envelope) => conclude(envelope, new CancelledError(nameOf(envelope)))))
-    return true;
-  const found = await transport.lookup.find(id, { bodies: true });
-  const run = found.find(({ service, run: record }) => service === transport.service && record !== undefined)?.run;
-  if (run === undefined || run.endedAt !== undefined) return false;
-  const reason = new WorkflowCancelledError(nameOf(run.envelope), id);
-  return (await transport.runs.end(run.envelope.type, id, conclude(run.envelope, reason), reason)) === 'ok';
+  const nameOf = (type: string): string => workflowOf(type) ?? type;
+  const cancel = async ({ service, type, run }: EventRecord): Promise<boolean> => {
+    const asEvent = (envelope: Envelope): FailedOutcome => conclude(envelope, new CancelledError(type), service);
+    if (await transport.runs.cancel(id, asEvent, service)) return true;
+    if (run === undefined) return false;
+    const reason = new WorkflowCancelledError(nameOf(type), id);
+    return (await transport.runs.end(type, id, conclude(run.envelope, reason, service), reason, service)) === 'ok';
+  };
+  const asOwn = (envelope: Envelope): FailedOutcome =>
+    conclude(envelope, new CancelledError(envelope.type), transport.service);
+  const isOwnCancelled = await transport.runs.cancel(id, asOwn);
+  if (isOwnCancelled && hubs.every(({ service }) => service === transport.service)) return true;
+  const copies = (await transport.lookup.find(id, { bodies: true })).filter(({ endedAt }) => endedAt === undefined);
+  const cancelled = await Promise.all(copies.map(cancel));
+  return isOwnCancelled || cancelled.includes(true);
 }
 
 function followUpsOf(type: string, hubs: readonly HubDescription[]): FollowUpNames {

@@ -6,6 +6,7 @@
 
 import { type ErrorInfo, HubError, messageOf, quote, type SchemaIssue } from '../errors.js';
 import { fullPublicInfo, publicPath } from '../redaction.js';
+import { workflowOf } from '../transports/delivery.js';
 
 /** The event type is not registered on the hub. */
 export class UnknownEventError extends HubError {
@@ -17,7 +18,7 @@ export class UnknownEventError extends HubError {
     type: string,
     nearest: readonly string[],
     usedBy?: string,
-    hintOtherwise: string = 'register it with hub.event({ type })',
+    hintOtherwise: string = 'register it with hub.event(definition) or hub.event({ type })',
   ) {
     const used = usedBy === undefined ? '' : `, the ${usedBy},`;
     const hint = nearest.length === 0 ? hintOtherwise : `did you mean ${nearest.map(quote).join(' or ')}?`;
@@ -37,6 +38,24 @@ export class EventCycleError extends HubError {
       `follow-up events form a cycle: ${cycle.map(quote).join(' -> ')}; break it, or pass allowCycles: true to createHub`,
     );
     this.cycle = cycle;
+  }
+}
+
+/** The run waits for no approval, or for several of which none was named. */
+export class NoApprovalError extends HubError {
+  /** Steps of which one must be named; empty if the run waits for no approval. */
+  readonly steps: readonly string[];
+
+  /** @param meant step or id of the approval that was asked for */
+  constructor(runId: string, meant: string | undefined, steps: readonly string[]) {
+    const at = meant === undefined ? '' : ` at ${quote(meant)}`;
+    super(
+      'ERR_NO_APPROVAL',
+      steps.length === 0
+        ? `${quote(runId)} waits for no approval${at}: hub.waits() lists the open ones`
+        : `${quote(runId)} waits for several approvals: name one of the steps ${steps.map(quote).join(', ')}`,
+    );
+    this.steps = steps;
   }
 }
 
@@ -97,7 +116,7 @@ export class PayloadTooLargeError extends HubError {
   constructor(subject: string, type: string, bytes: number, maxPayloadBytes: number, isAtLeast = false) {
     super(
       'ERR_PAYLOAD_TOO_LARGE',
-      `${subject} of ${quote(type)} is ${isAtLeast ? 'at least ' : ''}${bytes} bytes of JSON, over maxPayloadBytes (${maxPayloadBytes}); store it elsewhere and send a reference`,
+      `${subject} of ${quote(type)} is ${isAtLeast ? 'at least ' : ''}${bytes} bytes of JSON, over maxPayloadBytes (${maxPayloadBytes}); pass blobs to createHub, or store it elsewhere and send a reference`,
     );
     this.bytes = bytes;
     this.maxPayloadBytes = maxPayloadBytes;
@@ -137,6 +156,17 @@ export class InvalidKeyError extends HubError {
   }
 }
 
+/** The event's `tags` function threw, or its return value is not a list of tags. */
+export class InvalidTagsError extends HubError {
+  constructor(type: string, cause: unknown) {
+    const messageWith = (why: string): string => `tags of ${quote(type)} are not valid: ${why}`;
+    super('ERR_INVALID_TAGS', messageWith(messageOf(cause)), {
+      cause,
+      publicMessage: messageWith(fullPublicInfo(cause).message),
+    });
+  }
+}
+
 /** `emitMany` was rejected after a part of its events was accepted. */
 export class PartialEmitError extends HubError {
   /** Number of events that were accepted, from the first one on. */
@@ -150,13 +180,6 @@ export class PartialEmitError extends HubError {
       publicMessage: messageWith(fullPublicInfo(cause).message),
     });
     this.accepted = accepted;
-  }
-}
-
-/** The event was cancelled with `hub.cancel`. */
-export class CancelledError extends HubError {
-  constructor(type: string) {
-    super('ERR_CANCELLED', `event of type ${quote(type)} was cancelled before it started`);
   }
 }
 
@@ -257,6 +280,16 @@ export class WorkflowFailedError extends HubError {
   }
 }
 
+/** No event or run with the id is pending or retained. */
+export class UnknownEventIdError extends HubError {
+  constructor(id: string) {
+    super(
+      'ERR_UNKNOWN_EVENT_ID',
+      `no event or run ${quote(id)} is pending or retained; pass the id that emit or startWorkflow returned`,
+    );
+  }
+}
+
 /** The run does not exist, or its record was evicted. `retain` of the workflow sets how many are retained. */
 export class UnknownRunError extends HubError {
   /** @param service sentence about the service of the run, if it is another one */
@@ -267,6 +300,47 @@ export class UnknownRunError extends HubError {
   }
 }
 
+/** The run is pending. `hub.fork` takes a run that has ended. */
+export class RunNotEndedError extends HubError {
+  constructor(runId: string) {
+    super('ERR_RUN_NOT_ENDED', `run ${quote(runId)} has not ended: cancel it or await its end before hub.fork`);
+  }
+}
+
+/** The run has ended, so that no turn can read the text of `hub.send`. */
+export class RunEndedError extends HubError {
+  constructor(runId: string) {
+    super('ERR_RUN_ENDED', `run ${quote(runId)} has ended, and reads no text: emit another event in its conversation`);
+  }
+}
+
+/** No agent runs in the event or the run, so that nothing can read the text of `hub.send`. */
+export class NotAgentRunError extends HubError {
+  constructor(runId: string, type: string) {
+    const subject = `${quote(runId)} of ${quote(workflowOf(type) ?? type)}`;
+    super(
+      'ERR_NOT_AGENT_RUN',
+      `${subject} is no run of an agent: hub.send takes events whose handler is agent.asHandler(), and runs of workflows with agents`,
+    );
+  }
+}
+
+/** The run has no such step. `hub.fork` takes a step that the run has reached. */
+export class UnknownStepError extends HubError {
+  /** Steps that the run has reached, at most 20; empty if it has none, or if `hub.erase` removed them. */
+  readonly steps: readonly string[];
+
+  constructor(runId: string, step: string, steps: readonly string[]) {
+    const known = steps.slice(0, 20);
+    const remedy =
+      known.length === 0
+        ? 'nothing is recorded of it, or hub.erase removed it: start a new run'
+        : `it has ${known.map(quote).join(', ')}${steps.length > known.length ? ' and more' : ''}`;
+    super('ERR_UNKNOWN_STEP', `run ${quote(runId)} has not reached the step ${quote(step)}: ${remedy}`);
+    this.steps = known;
+  }
+}
+
 /** The run completed, but `hub.erase` removed its result. `handle.result()` rejects with it. */
 export class RunErasedError extends HubError {
   constructor(workflow: string, runId: string) {
@@ -274,6 +348,19 @@ export class RunErasedError extends HubError {
       'ERR_RUN_ERASED',
       `the result of run ${quote(runId)} of workflow ${quote(workflow)} was removed by hub.erase; status() returns what is left`,
     );
+  }
+}
+
+/** No hub registered what was to be paused. */
+export class UnknownTargetError extends HubError {
+  /** Known names that are similar, nearest first. */
+  readonly nearest: readonly string[];
+
+  constructor(kind: string, name: string, nearest: readonly string[]) {
+    const hint =
+      nearest.length === 0 ? 'hub.introspect() lists them' : `did you mean ${nearest.map(quote).join(' or ')}?`;
+    super('ERR_UNKNOWN_TARGET', `${kind} ${quote(name)} cannot be paused, because no hub registered it: ${hint}`);
+    this.nearest = nearest;
   }
 }
 
@@ -313,4 +400,9 @@ export class RunLimitError extends HubError {
   constructor(workflow: string, exceeded: string, limit: string) {
     super('ERR_RUN_LIMIT', `a run of workflow ${quote(workflow)} has ${exceeded}, more than the limit of ${limit}`);
   }
+}
+
+/** Returns `true` for the recorded error of a cancelled event or run. The record of a run tells nothing else. */
+export function isCancellation(error: ErrorInfo | undefined): boolean {
+  return error?.code === 'ERR_CANCELLED' || error?.code === 'ERR_WORKFLOW_CANCELLED';
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { everyTransport } from '../testing/every-transport.fixture.js';
+import { processesKey } from '../transports/stored-keys.js';
 import { createHub } from './create-hub.js';
 import {
   HandlerTimeoutError,
@@ -11,7 +12,8 @@ import {
 } from './errors.js';
 import type { HandlerCtx } from './events/context.js';
 import { deferred } from './hub.fixture.js';
-import type { Hub, HubOptions } from './hub.js';
+import type { Hub } from './hub.js';
+import type { HubOptions } from './hub-options.js';
 import type { RunCtx } from './runs/step.js';
 import { createWorkflow } from './runs/workflow.js';
 
@@ -99,9 +101,28 @@ describe.each(everyTransport)('a hub on the %s transport', (_name, createTranspo
       await hub.start();
     }
     await mail.transport.publish([{ id: randomUUID(), type: 'ordered', body: 'null', requestId: 'r', ...settings }]);
-    await untilDrained(mail, 'noted');
     await vi.waitFor(() => expect(new Set(seen).size).toBe(12), { interval: 5 });
+    await untilDrained(mail, 'noted');
     expect(await mail.metrics('noted')).toMatchObject({ received: 6, completed: 6, pending: 0 });
+  });
+
+  it('stores that a hub has stopped, so that it is not listed as lost', async () => {
+    const transport = createTransport();
+    const hubs = ['shop', 'web'].map((service) => newHub({ service, transport }));
+    for (const hub of hubs) {
+      hub.event({ type: 'noted', handler: () => {} });
+      await hub.start();
+    }
+    const [shop, web] = hubs;
+    await shop?.stop();
+    const stored: unknown = JSON.parse((await web?.transport.kv.get(processesKey)) ?? '{}');
+    expect(stored).toEqual({
+      processes: [
+        expect.objectContaining({ service: 'shop', stoppedAt: expect.any(Number) }),
+        expect.objectContaining({ service: 'web' }),
+      ],
+    });
+    expect(await web?.lostProcesses()).toEqual([]);
   });
 
   it('runs one workflow run per key at a time, in order of acceptance, suspended ones included', async () => {

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { InvalidOptionError } from '../errors.js';
 import { createHub } from './create-hub.js';
 import { UnknownEventError } from './errors.js';
+import type { Failure, FailurePayload } from './events/follow-ups.js';
 import { testHub } from './hub.fixture.js';
 import { createWorkflow } from './runs/workflow.js';
 
@@ -38,6 +39,62 @@ it('log lines, failures and dead letters of a run name its request and its step'
     { message: 'workflow failed', fields: { ...context, step: 'pick', attempt: 1 } },
   ]);
   expect(await hub.deadLetters('w')).toMatchObject([{ id: runId, requestId: 'r-2', step: 'pick' }]);
+});
+
+it('the payload of onFailure, and onFailure of the hub, name the run, its step and the attempt at it', async () => {
+  const failures: Failure[] = [];
+  const payloads: unknown[] = [];
+  const { hub, clock } = testHub({ service: 'shop', onFailure: (failure) => failures.push(failure) });
+  const declined = new Error('declined');
+  const pick = (): Promise<never> => Promise.reject(declined);
+  const retry = { maxAttempts: 3, initialDelayMs: 1, jitter: false };
+  hub.event<FailurePayload>({ type: 'stuck', handler: ({ payload }) => void payloads.push(payload) });
+  hub.workflow(
+    createWorkflow({ name: 'w', onFailure: 'stuck', run: async ({ step }) => step.run('pick', pick, { retry }) }),
+  );
+  await hub.start();
+  const { runId } = await hub.startWorkflow('w', 1, { requestId: 'r-2' });
+  await clock.advance(100);
+  const event = {
+    kind: 'workflow',
+    type: 'w',
+    id: runId,
+    service: 'shop',
+    requestId: 'r-2',
+    attempt: 3,
+    step: 'pick',
+  } as const;
+  expect(payloads).toEqual([{ error: { name: 'Error', message: 'declined' }, event, payload: 1 }]);
+  expect(failures).toEqual([{ ...event, error: declined }]);
+  expect(failures[0]?.error).toBe(declined);
+});
+
+it('onFailure of the hub is called once per recorded failure: not for retries, successes and cancellations', async () => {
+  const failures: unknown[] = [];
+  const { hub, clock, log } = testHub({
+    onFailure: async ({ type, attempt }) => {
+      failures.push([type, attempt]);
+      throw new Error('tracker is down');
+    },
+  });
+  const retry = { maxAttempts: 2, initialDelayMs: 1, jitter: false };
+  hub.event({ type: 'a', retry, handler: () => Promise.reject(new Error('no')) });
+  hub.event({ type: 'good', handler: () => {} });
+  hub.event({
+    type: 'slow',
+    handler: ({ signal }) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+  });
+  await hub.start();
+  await hub.emit('a', 1);
+  await hub.emit('good', 1);
+  const { id } = await hub.emit('slow', 1);
+  await clock.advance(100);
+  await hub.cancel(id);
+  await clock.advance(100);
+  expect(failures).toEqual([['a', 2]]);
+  expect(log.filter(({ message }) => message === 'onFailure of createHub failed')).toMatchObject([
+    { level: 'error', fields: { eventType: 'a', err: { message: 'tracker is down' } } },
+  ]);
 });
 
 it('metrics and failures of a workflow say what to call instead, also on a read-only hub', async () => {

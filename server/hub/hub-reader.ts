@@ -5,15 +5,19 @@ import type { Redactor } from '../redaction.js';
 import { workflowType } from '../transports/delivery.js';
 import type { ErasedPayloads, RunRecord } from '../transports/event-record.js';
 import type { EventMetrics, FailureRecord } from '../transports/statistics/stats.js';
-import type { RunStore, TransportManager } from '../transports/transport.js';
-import { UnknownEventError, UnknownRunError } from './errors.js';
+import type { Logger, RunStore, StoredSchedule, TransportManager } from '../transports/transport.js';
+import { UnknownEventError, UnknownEventIdError, UnknownRunError, UnknownTargetError } from './errors.js';
 import type { EventRef, WorkflowRef } from './events/emit.js';
+import { TagIndex } from './events/tags.js';
+import { isStored } from './hub-schedules.js';
 import {
   type DeadLetter,
   type DeadLetterOptions,
   type DeadLetterSource,
   readDeadLetters,
+  typesOf,
 } from './introspection/dead-letters.js';
+import { type ErrorGroup, ErrorGroups, type ErrorGroupsParts } from './introspection/error-groups.js';
 import {
   type EventDetails,
   EventSearch,
@@ -21,49 +25,99 @@ import {
   type RecentEventSummaries,
   type RequestDetails,
 } from './introspection/event-search.js';
-import { computeHealth, type Health } from './introspection/health.js';
-import type { EventDescription } from './introspection/hub-description.js';
+import {
+  type Backlog,
+  type ExplainedFleet,
+  type Explanation,
+  explainEvent,
+  readBacklog,
+} from './introspection/explain.js';
+import { computeHealth, type Health, type HealthOptions, type Readiness } from './introspection/health.js';
+import { type EventDescription, isRunning } from './introspection/hub-description.js';
 import type { HubIntrospection, RangeIntrospection } from './introspection/introspection.js';
 import { Introspector, type RegisteredNames } from './introspection/introspector.js';
+import { Invocations } from './introspection/invocations.js';
 import {
   type AgentRunIntrospection,
   LiveState,
   type ProcessIntrospection,
   type WaitSummary,
 } from './introspection/live-state.js';
+import { type LostProcess, ProcessRoster } from './introspection/process-roster.js';
+import { Releases } from './introspection/releases.js';
+import { listRuns, type RunList, type RunListQuery } from './introspection/run-list.js';
+import { type SearchQuery, type SearchResult, searchEvents } from './introspection/tag-search.js';
+import { readWorkflowRuns, type WorkflowRuns } from './introspection/workflow-runs.js';
 import { WorkflowServices } from './introspection/workflow-services.js';
 import type { Lifecycle } from './lifecycle.js';
+import { type AgentSpend, readAgentSpend, type SpendOptions } from './limits/spend-limit.js';
 import { nearestNames } from './nearest-names.js';
-import type { Registry } from './registry.js';
+import {
+  type ActionOptions,
+  type AuditEntry,
+  type AuditOptions,
+  actionOptionNames,
+  checkActor,
+  readAudit,
+  recordAction,
+} from './operate/audit.js';
+import { type NamedTarget, type Pause, Pauses } from './pauses.js';
+import { type Registry, workflowName } from './registry.js';
 import { definedContract, type WorkflowContract } from './runs/define-workflow.js';
 import { introspectRun, type RunIntrospection, type RunQuery } from './runs/run-introspection.js';
+import type { ScheduleIntrospection } from './schedules/schedule-introspection.js';
+
+/** Time within which the transport of a hub that is ready answers. */
+const answerMs = 5_000;
 
 /** The methods of a hub that read: counts, events, runs and health, most of them of all hubs of the transport. */
 export class HubReader {
   readonly transport: TransportManager;
+  readonly logger: Logger;
   protected readonly services: WorkflowServices;
   readonly #redactor: Redactor;
   readonly #registry: Registry;
   readonly #lifecycle: Lifecycle;
   readonly #introspector: Introspector;
   readonly #search: EventSearch;
+  readonly #tags: TagIndex;
   readonly #liveState: LiveState;
+  protected readonly pausing: Pauses;
+  protected readonly errorCounter: ErrorGroups;
+  protected readonly releases: Releases;
+  protected readonly roster: ProcessRoster;
+  protected readonly invocations: Invocations;
+  /** The hub handles events or schedules. */
+  protected isConsumer = false;
   /** Id of the hub among all hubs of the transport. */
   protected readonly hubId: string = randomUUID().slice(0, 8);
 
-  constructor(transport: TransportManager, redactor: Redactor, registry: Registry, lifecycle: Lifecycle) {
+  constructor(
+    transport: TransportManager,
+    { redactor, logger, release }: Pick<ErrorGroupsParts, 'redactor' | 'logger' | 'release'>,
+    registry: Registry,
+    lifecycle: Lifecycle,
+  ) {
     this.transport = transport;
+    this.logger = logger;
+    this.pausing = new Pauses({ transport, redactor, logger });
+    this.errorCounter = new ErrorGroups({ transport, redactor, logger, release });
+    this.releases = new Releases({ transport, logger, release });
+    this.invocations = new Invocations({ transport, logger });
     this.services = new WorkflowServices(transport);
     this.#redactor = redactor;
     this.#registry = registry;
     this.#lifecycle = lifecycle;
-    this.#introspector = new Introspector(transport, redactor);
-    this.#search = new EventSearch(transport.lookup, redactor, (workflow) =>
+    this.#introspector = new Introspector(transport, redactor, this.releases, this.invocations);
+    this.#search = new EventSearch(transport, redactor, (workflow) =>
       this.#introspector.stepsOf(this.#registry.describe(transport.service), workflow),
     );
+    this.#tags = new TagIndex(transport.log);
     this.#liveState = new LiveState(transport, redactor, () =>
       this.#introspector.cluster(this.#registry.describe(transport.service)),
     );
+    const processes = (): Promise<readonly ProcessIntrospection[]> => this.#liveState.processes();
+    this.roster = new ProcessRoster({ transport, logger, hubId: this.hubId, processes });
   }
 
   get service(): string {
@@ -107,19 +161,70 @@ export class HubReader {
     return (await this.transport.counts.failures(type)).map(this.#redactor.recorded);
   }
 
+  async errorGroups(source?: DeadLetterSource): Promise<readonly ErrorGroup[]> {
+    const types = source === undefined ? await this.#types() : typesOf(source);
+    const groups = await this.errorCounter.read(types, await this.transport.counts.get(types));
+    if (groups.length === 0 && typeof source === 'string') await this.#checkName(source);
+    return groups;
+  }
+
+  /** Returns the types of the events and workflows that have tags. */
+  async #taggedTypes(): Promise<readonly string[]> {
+    const { events, workflows } = await this.#introspector.cluster(this.#registry.describe(this.service));
+    return [
+      ...events.flatMap(({ description }) => (description.hasTags === true ? description.type : [])),
+      ...workflows.flatMap(({ description }) => (description.hasTags === true ? workflowType(description.name) : [])),
+    ];
+  }
+
+  /** Returns the types of all events and workflows. */
+  async #types(): Promise<readonly string[]> {
+    return (await this.#introspector.cluster(this.#registry.describe(this.service))).types;
+  }
+
   async deadLetters<TPayload>(
     source: DeadLetterSource<TPayload>,
     options: DeadLetterOptions = {},
   ): Promise<readonly DeadLetter<TPayload>[]> {
-    const deadLetters = await readDeadLetters(source, options, this.transport.deadLetters, this.#redactor);
+    const deadLetters = await readDeadLetters(source, options, this.transport, this.#redactor);
     // Checked only if there are none: dead letters may exist for a name that is no longer registered.
     if (deadLetters.length === 0 && typeof source === 'string') await this.#checkName(source);
-    if (deadLetters.length === 0) this.#lifecycle.checkService('deadLetters');
+    if (deadLetters.length === 0 && options.service === undefined) this.#lifecycle.checkService('deadLetters');
     return deadLetters;
   }
 
   find(id: string, options?: FindOptions): Promise<readonly EventDetails[]> {
     return this.#search.find(id, options);
+  }
+
+  async explain(id: string): Promise<Explanation> {
+    checkName(id, 'id of explain');
+    const found = await explainEvent(id, this.transport, this.#redactor, () => this.#explainedFleet());
+    if (found === undefined) throw new UnknownEventIdError(id);
+    return found;
+  }
+
+  async backlog(source: DeadLetterSource): Promise<Backlog> {
+    const types = typesOf(source);
+    const counts = await this.transport.counts.get(types);
+    const known = types.filter((_, index) => (counts[index]?.services.length ?? 0) > 0);
+    const [type = ''] = known.length === 0 ? types : known;
+    if (known.length === 0 && typeof source === 'string') await this.#checkName(source);
+    return readBacklog(type, this.transport, () => this.#explainedFleet());
+  }
+
+  async #explainedFleet(): Promise<ExplainedFleet> {
+    const [hubs, processes, pauses] = await Promise.all([
+      this.#introspector.hubs(),
+      this.#liveState.processes(),
+      this.pausing.current(),
+    ]);
+    return { hubs, processes, pauses, releases: await this.releases.read(hubs.filter(isRunning)) };
+  }
+
+  async search(query: SearchQuery): Promise<SearchResult> {
+    const { lookup } = this.transport;
+    return searchEvents(query, { index: this.#tags, types: await this.#taggedTypes(), lookup, events: this.#search });
   }
 
   getRequest(requestId: string): Promise<RequestDetails> {
@@ -132,17 +237,63 @@ export class HubReader {
     return recent;
   }
 
-  async erase(request: { requestId: string }): Promise<ErasedPayloads> {
+  async erase(request: { requestId: string }, options: ActionOptions = {}): Promise<ErasedPayloads> {
     new OptionChecker(request, ['requestId'], 'erase');
-    return this.#search.erase(request.requestId);
+    checkActor(new OptionChecker(options, actionOptionNames, 'erase'), options);
+    const { requestId } = request;
+    checkName(requestId, 'requestId of erase');
+    await recordAction(this, 'erase', { requestId }, options);
+    // First, because a process without the codec of the store cannot: it then erases nothing.
+    await this.#tags.erase(requestId, await this.#taggedTypes());
+    const erased = await this.transport.lookup.erase(requestId);
+    await this.errorCounter.erase(requestId, await this.#types());
+    return erased;
+  }
+
+  audit(options?: AuditOptions): Promise<readonly AuditEntry[]> {
+    return readAudit(this.transport.log, this.#redactor, options);
+  }
+
+  /** Describes schedules that were set at run time, without those that cannot be read. */
+  protected introspectStored(schedules: readonly StoredSchedule[]): Promise<readonly ScheduleIntrospection[]> {
+    return this.#introspector.stored(schedules, this.pausing.current());
   }
 
   async introspect(): Promise<HubIntrospection> {
-    return this.#introspector.read(this.#registry.describe(this.transport.service), this.#lifecycle.startedAt);
+    const own = this.#registry.describe(this.transport.service);
+    return this.#introspector.read(own, this.#lifecycle.startedAt, this.pausing.current());
   }
 
-  async health(): Promise<Health> {
-    return computeHealth(await this.introspect());
+  async health(options: HealthOptions = {}): Promise<Health> {
+    const check = new OptionChecker(options, ['service'], 'health');
+    const { service } = options;
+    if (service === undefined) return computeHealth(await this.introspect());
+    check.name('service', service);
+    const own = this.#registry.describe(this.transport.service);
+    const { startedAt } = this.#lifecycle;
+    return computeHealth(await this.#introspector.readService(own, service, startedAt, this.pausing.current()));
+  }
+
+  async ready(): Promise<Readiness> {
+    const problem = this.#lifecycle.unreadiness ?? (await this.#connectionProblem());
+    // The hub may have begun to drain meanwhile.
+    const reason = this.#lifecycle.unreadiness ?? problem;
+    return reason === undefined ? { isReady: true } : { isReady: false, reason };
+  }
+
+  /** Returns the reason for which a hub that runs receives no events. */
+  async #connectionProblem(): Promise<Readiness['reason']> {
+    const signal = AbortSignal.timeout(answerMs);
+    const silent = new Promise<undefined>((resolve) => {
+      signal.addEventListener('abort', () => resolve(undefined), { once: true });
+    });
+    const all = await Promise.race([this.#liveState.processes().catch(() => undefined), silent]);
+    if (all === undefined) return 'transport-silent';
+    return !this.isConsumer || all.some(({ id }) => id === this.hubId) ? undefined : 'not-consuming';
+  }
+
+  pauses(): Promise<readonly Pause[]> {
+    return this.pausing.current();
   }
 
   waits(): Promise<WaitSummary> {
@@ -153,9 +304,35 @@ export class HubReader {
     return this.#liveState.processes();
   }
 
+  lostProcesses(): Promise<readonly LostProcess[]> {
+    return this.roster.lost();
+  }
+
+  async spend(options: SpendOptions = {}): Promise<readonly AgentSpend[]> {
+    const { agents } = await this.#introspector.cluster(this.#registry.describe(this.transport.service));
+    return readAgentSpend(agents, this.transport.kv, options);
+  }
+
   async agentRuns(agent: string): Promise<readonly AgentRunIntrospection[]> {
     checkName(agent, 'agent of agentRuns');
     return this.#liveState.agentRuns(agent);
+  }
+
+  workflowRuns(workflow: string): Promise<WorkflowRuns> {
+    const listed = this.#introspector.stepsOf(this.#registry.describe(this.transport.service), workflow);
+    return readWorkflowRuns(workflow, listed, this.transport, this.#redactor);
+  }
+
+  async listRuns(
+    source: WorkflowRef<never> | EventRef<never, unknown> | string,
+    query: RunListQuery = {},
+  ): Promise<RunList> {
+    const name = typeof source === 'object' && source !== null && 'type' in source ? source.type : workflowName(source);
+    checkName(name, 'source of listRuns');
+    const listed = this.#introspector.stepsOf(this.#registry.describe(this.transport.service), name);
+    // The name of a workflow comes first, as in getRun.
+    const isEvent = !this.#registry.hasWorkflow(name) && (await this.#isEvent(name));
+    return listRuns(isEvent ? name : workflowType(name), query, listed, this.transport, this.#redactor);
   }
 
   async describe(type: string): Promise<EventDescription> {
@@ -180,7 +357,21 @@ export class HubReader {
     // Registrations change only before start, the usage of agents at any time.
     const registered = this.#lifecycle.startedAt === null ? this.#registry.size : 'started';
     const agents = type === undefined ? this.#registry.agentsRevision() : 0;
-    return `${this.hubId}.${registered}.${agents}.${revision}`;
+    await this.pausing.current();
+    const errors = type === undefined ? 0 : await this.errorCounter.revision(type);
+    return `${this.hubId}.${registered}.${agents}.${this.pausing.revision}.${errors}.${revision}`;
+  }
+
+  /** Notes the start of the process's release. */
+  protected async openRelease(): Promise<void> {
+    await this.releases.open((await this.#introspector.hubs()).filter(isRunning));
+  }
+
+  /** @throws {UnknownTargetError} unless this or another hub of the transport registered the target */
+  protected async checkTarget({ kind, name }: NamedTarget): Promise<void> {
+    const known = await this.#introspector.targets(this.#registry.describe(this.service), kind);
+    if (known.has(name) || (kind === 'schedule' && (await isStored(name, this.transport.schedules)))) return;
+    throw new UnknownTargetError(kind, name, nearestNames(name, known));
   }
 
   async #isEvent(type: string): Promise<boolean> {

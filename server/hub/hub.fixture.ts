@@ -3,7 +3,8 @@ import { createFakeClock, type FakeClock } from '../testing/fake-clock.js';
 import { memoryTransport } from '../transports/memory/memory-transport.js';
 import type { Logger, Transport } from '../transports/transport.js';
 import { createHub } from './create-hub.js';
-import type { Hub, HubOptions } from './hub.js';
+import type { Hub } from './hub.js';
+import type { HubOptions } from './hub-options.js';
 
 /** Line in the log of a {@link TestHub}. */
 export interface LogLine {

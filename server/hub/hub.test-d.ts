@@ -1,4 +1,6 @@
 import { expectTypeOf } from 'vitest';
+import type { BlobStore } from '../transports/blobs/blob-store.js';
+import { folderBlobs } from '../transports/blobs/folder-blobs.js';
 import type { EventMetrics } from '../transports/statistics/stats.js';
 import type { Transport } from '../transports/transport.js';
 import { createHub } from './create-hub.js';
@@ -10,6 +12,14 @@ expectTypeOf(createHub()).toEqualTypeOf<Hub>();
 createHub({ service: 'shop', transport, concurrency: 5, maxPayloadBytes: 1_024, allowCycles: true, observer: false });
 createHub({ logger: console });
 
+createHub({ blobs: folderBlobs('blobs'), blobsAboveBytes: 100_000 });
+createHub({ blobs: { put: async () => {}, get: async () => new Uint8Array(), delete: async () => {} } });
+expectTypeOf(folderBlobs('blobs')).toEqualTypeOf<BlobStore>();
+
+// @ts-expect-error a store deletes
+createHub({ blobs: { put: async () => {}, get: async () => undefined } });
+// @ts-expect-error a store returns bytes
+createHub({ blobs: { put: async () => {}, get: async () => 'text', delete: async () => {} } });
 // @ts-expect-error unknown option
 createHub({ services: 'shop' });
 // @ts-expect-error concurrency is a number

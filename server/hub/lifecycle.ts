@@ -41,6 +41,12 @@ export class Lifecycle {
     return this.state === 'starting' || this.state === 'consuming';
   }
 
+  /** Reason for which the hub takes no events; `undefined` while it runs. */
+  get unreadiness(): 'not-started' | 'draining' | undefined {
+    if (this.state === 'running') return undefined;
+    return this.state === 'stopping' || this.state === 'stopped' ? 'draining' : 'not-started';
+  }
+
   /** Called for each delivery: from the first one on, handlers run and may emit. */
   markConsuming(): void {
     if (this.state === 'starting') this.state = 'consuming';

@@ -6,23 +6,35 @@ import {
   type Delivery,
   type Envelope,
   listen,
+  type Offer,
   type Outcome,
+  type RevokedCallback,
   type RunWait,
+  type Verdict,
   workflowOf,
 } from '../transports/delivery.js';
 import type { TransportManager } from '../transports/transport.js';
 import type { HandlerHost } from './events/attempt-ctx.js';
+import type { AttemptTally } from './work.js';
+
+/** Parts of a hub that observe its deliveries. */
+interface DeliveryObservers extends Pick<HandlerHost, 'transport' | 'redactor'> {
+  readonly tally?: AttemptTally | undefined;
+}
 
 /** Consumes a delivery inside a span. The span belongs to the trace in the envelope and ends with the outcome. */
 export function observeDelivery(
   delivery: Delivery,
-  { transport: { service }, redactor }: Pick<HandlerHost, 'transport' | 'redactor'>,
+  { transport: { service }, redactor, tally }: DeliveryObservers,
   consume: (delivery: Delivery) => void,
 ): void {
   const api = openTelemetry();
   const operation = api === undefined ? undefined : startProcess(api, delivery, service, redactor);
-  if (operation === undefined) consume(delivery);
-  else operation.run(() => consume(new ObservedDelivery(delivery, service, operation)));
+  tally?.begin();
+  if (operation !== undefined) {
+    operation.run(() => consume(new ObservedDelivery(delivery, service, operation, tally)));
+  } else if (tally !== undefined) consume(new ObservedDelivery(delivery, service, operation, tally));
+  else consume(delivery);
 }
 
 function startProcess(
@@ -62,23 +74,33 @@ class ObservedDelivery implements Delivery {
   readonly envelope: Envelope;
   readonly attempt: number;
   readonly refusal: Error | undefined;
-  onRevoked: ((reason: Error) => void) | undefined;
+  onRevoked: RevokedCallback | undefined;
   readonly #delivery: Delivery;
   readonly #service: string;
-  readonly #operation: Operation;
+  readonly #operation: Operation | undefined;
+  #tally: AttemptTally | undefined;
 
-  constructor(delivery: Delivery, service: string, operation: Operation) {
+  constructor(delivery: Delivery, service: string, operation: Operation | undefined, tally: AttemptTally | undefined) {
     this.envelope = delivery.envelope;
     this.attempt = delivery.attempt;
     this.refusal = delivery.refusal;
     this.#delivery = delivery;
     this.#service = service;
     this.#operation = operation;
+    this.#tally = tally;
     listen(delivery, (reason) => {
-      this.onRevoked?.(reason);
-      operation.fail(reason);
-      operation.end();
+      const returned = this.onRevoked?.(reason);
+      operation?.fail(reason);
+      operation?.end();
+      this.#count('lost');
+      return returned;
     });
+  }
+
+  /** Counts the end of the attempt, once. */
+  #count(status: Outcome['status'] | 'lost'): void {
+    this.#tally?.end(status);
+    this.#tally = undefined;
   }
 
   get checkpoints(): ReadonlyMap<string, string> {
@@ -89,8 +111,49 @@ class ObservedDelivery implements Delivery {
     if (emits === undefined || emits.length === 0) return this.#delivery.checkpoint(key, value);
     return observeSends(emits, (sent) => this.#delivery.checkpoint(key, value, sent), {
       areSent: (result) => result === 'ok',
-      cause: this.#operation.context,
+      cause: this.#operation?.context,
     });
+  }
+
+  get transact(): Delivery['transact'] {
+    const { transact } = this.#delivery;
+    if (transact === undefined) return undefined;
+    return async (work, settings) => {
+      let sending = (_result: CommitResult): void => {};
+      const sendAll = (envelopes: readonly Envelope[]): Promise<readonly Envelope[]> =>
+        new Promise((resolve) => {
+          // What an earlier call of `work` emitted is rolled back.
+          sending('fenced');
+          const send = (sent: readonly Envelope[]): Promise<CommitResult> => {
+            resolve(sent);
+            return new Promise((end) => {
+              sending = end;
+            });
+          };
+          const areSent = (result: CommitResult): boolean => result === 'ok';
+          void observeSends(envelopes, send, { areSent, cause: this.#operation?.context });
+        });
+      let isOutcome = false;
+      let result: CommitResult = 'fenced';
+      try {
+        result = await transact(async (client) => {
+          const record = await work(client);
+          isOutcome = 'outcome' in record;
+          if (!('outcome' in record)) return { ...record, emits: await sendAll(record.emits) };
+          const { outcome } = record;
+          return { ...record, outcome: { ...outcome, followUps: await sendAll(outcome.followUps) } };
+        }, settings);
+      } finally {
+        sending(result);
+      }
+      if (isOutcome && result === 'ok') {
+        this.#operation?.set({ 'hubline.outcome': 'completed' });
+        this.#operation?.end();
+        countOutcome('completed', this.envelope.type, this.#service);
+        this.#count('completed');
+      }
+      return result;
+    };
   }
 
   async wait(waits: readonly RunWait[]): Promise<CommitResult> {
@@ -100,7 +163,31 @@ class ObservedDelivery implements Delivery {
       const next = sent.values();
       return this.#delivery.wait(waits.map((each) => (each.run ? { ...each, run: next.next().value } : each)));
     };
-    return observeSends(children, wait, { areSent: (result) => result === 'ok', cause: this.#operation.context });
+    return observeSends(children, wait, { areSent: (result) => result === 'ok', cause: this.#operation?.context });
+  }
+
+  get isAdmitted(): boolean {
+    return this.#delivery.isAdmitted;
+  }
+
+  admit(): CommitResult | Promise<CommitResult> {
+    return this.#delivery.admit();
+  }
+
+  get offers(): Delivery['offers'] {
+    return this.#delivery.offers;
+  }
+
+  decide(offer: Offer, verdict: Verdict): CommitResult | Promise<CommitResult> {
+    return this.#delivery.decide(offer, verdict);
+  }
+
+  get onOffered(): Delivery['onOffered'] {
+    return this.#delivery.onOffered;
+  }
+
+  set onOffered(listener: Delivery['onOffered']) {
+    this.#delivery.onOffered = listener;
   }
 
   get onRecorded(): Delivery['onRecorded'] {
@@ -112,12 +199,18 @@ class ObservedDelivery implements Delivery {
   }
 
   async commit(outcome: Outcome, handlerEnd?: Promise<void>): Promise<CommitResult> {
-    this.#operation.set({ 'hubline.outcome': outcome.status });
-    if (outcome.status === 'failed' || outcome.status === 'retry') this.#operation.fail(outcome.thrown);
-    this.#operation.end();
-    const result = await this.#commit(outcome, handlerEnd);
-    if (result === 'ok') countOutcome(outcome.status, this.envelope.type, this.#service);
-    return result;
+    this.#operation?.set({ 'hubline.outcome': outcome.status });
+    if (outcome.status === 'failed' || outcome.status === 'retry') this.#operation?.fail(outcome.thrown);
+    this.#operation?.end();
+    let isRecorded = false;
+    try {
+      const result = await this.#commit(outcome, handlerEnd);
+      isRecorded = result === 'ok';
+      if (isRecorded) countOutcome(outcome.status, this.envelope.type, this.#service);
+      return result;
+    } finally {
+      this.#count(isRecorded ? outcome.status : 'lost');
+    }
   }
 
   async #commit(outcome: Outcome, handlerEnd: Promise<void> | undefined): Promise<CommitResult> {
@@ -126,7 +219,7 @@ class ObservedDelivery implements Delivery {
       this.#delivery.commit({ ...outcome, followUps }, handlerEnd);
     return observeSends(outcome.followUps, commit, {
       areSent: (result) => result === 'ok',
-      cause: this.#operation.context,
+      cause: this.#operation?.context,
     });
   }
 }
@@ -142,7 +235,7 @@ interface SendOptions<T> {
    */
   readonly areSent?: (result: T) => boolean;
   /** Context of the causing span. @default the active context, or else the trace in the envelope */
-  readonly cause?: Context;
+  readonly cause?: Context | undefined;
   readonly errorInfo?: OperationDetails['errorInfo'];
 }
 

@@ -1,5 +1,5 @@
 import { DuplicateNameError, InvalidOptionError, quote } from '../errors.js';
-import { workflowType } from '../transports/delivery.js';
+import { workflowOf, workflowType } from '../transports/delivery.js';
 import { EventCycleError, UnknownEventError, UnknownWorkflowError } from './errors.js';
 import type { EventRef, WorkflowRef } from './events/emit.js';
 import {
@@ -10,8 +10,7 @@ import {
   resolveEvent,
 } from './events/event.js';
 import { type FollowUpNames, followUpKeys } from './events/follow-ups.js';
-import { type HandlerInfo, handlerInfo } from './events/handler-info.js';
-import { ReportedAgents } from './events/reported-agents.js';
+import { type HandlerInfo, handlerInfo, ReportedAgents } from './events/reported-agents.js';
 import { agentsRevision, describeHub, type HubDescription } from './introspection/hub-description.js';
 import { nearestNames } from './nearest-names.js';
 import { definedContract, type WorkflowContract } from './runs/define-workflow.js';
@@ -45,8 +44,19 @@ export class Registry {
   readonly reportedAgents: ReportedAgents = new ReportedAgents();
   #description: { readonly state: string; readonly text: string } | undefined;
 
-  constructor() {
+  readonly #release: string | undefined;
+
+  /** @param release release of the process */
+  constructor(release?: string) {
+    this.#release = release;
     this.#handlerInfos = [this.reportedAgents];
+  }
+
+  /** Types of handled events and of workflows, with the windows of their rates. */
+  get handledTypes(): readonly { readonly type: string; readonly perMs?: number | undefined }[] {
+    const handled = [...this.#events.values()].filter(({ handler }) => handler !== undefined);
+    const runs = [...this.#workflows.keys()].map((name) => ({ type: workflowType(name) }));
+    return [...handled.map(({ type, rate }) => ({ type, perMs: rate?.perMs })), ...runs];
   }
 
   get size(): number {
@@ -85,8 +95,31 @@ export class Registry {
     for (const { handler } of workflow.steps) this.#addInfo(handler);
   }
 
-  /** Returns the event or the workflow of a schedule. @throws {UnknownEventError | UnknownWorkflowError} */
-  targetOf({ name, emit, start }: RegisteredSchedule): RegisteredEvent | AnyWorkflow {
+  /**
+   * Returns the event or the workflow of a schedule.
+   *
+   * @throws {UnknownEventError | UnknownWorkflowError}
+   * @throws {InvalidOptionError} if the `overlap` of the schedule does not fit it
+   */
+  targetOf(schedule: RegisteredSchedule): RegisteredEvent | AnyWorkflow {
+    const target = this.#findTarget(schedule);
+    checkTargetOverlap(schedule, target);
+    return target;
+  }
+
+  /**
+   * Checks that the `overlap` of a schedule that is set at run time fits its target, of which the hub may have the
+   * definition alone.
+   *
+   * @throws {UnknownEventError | InvalidOptionError}
+   */
+  checkOverlap({ name, overlap }: ScheduledOverlap, { emit, start }: StoredTarget): void {
+    if (emit !== undefined) checkTargetOverlap({ name, overlap }, this.event(emit));
+    const found = start === undefined ? undefined : this.startable(start, '');
+    if (found !== undefined) checkTargetOverlap({ name, overlap }, { ...found.contract, ...found.registered });
+  }
+
+  #findTarget({ name, emit, start }: RegisteredSchedule): RegisteredEvent | AnyWorkflow {
     if (start !== undefined) return this.workflow(start);
     const event = this.#events.get(emit ?? '');
     const usedBy = `schedule ${quote(name)}`;
@@ -102,13 +135,22 @@ export class Registry {
   keySourceOf({
     name,
     key,
-    trigger,
+    triggers = [],
     concurrencyPerKey,
-  }: WorkflowContract & Pick<AnyWorkflow, 'trigger' | 'concurrencyPerKey'>): KeySource {
-    const inherited = concurrencyPerKey === undefined ? undefined : this.#events.get(trigger ?? '')?.key;
+    overlap,
+    tags,
+  }: WorkflowContract & Partial<Pick<AnyWorkflow, 'triggers' | 'concurrencyPerKey'>>): KeySource {
+    const [trigger] = triggers;
+    const inherited = concurrencyPerKey === undefined ? undefined : this.#events.get(trigger?.type ?? '')?.key;
     const found = key ?? inherited;
     // The schema, or the caller's claim, ensures that the input has the parameter's type.
-    return { type: name, ...(found !== undefined && { key: found as (input: unknown) => unknown }) };
+    return {
+      type: name,
+      ...(found !== undefined && { key: found as (input: unknown) => unknown }),
+      ...(overlap !== undefined && { overlap }),
+      // As above.
+      ...(tags !== undefined && { tags: tags as (input: unknown) => unknown }),
+    };
   }
 
   hasEvent(type: string): boolean {
@@ -174,12 +216,27 @@ export class Registry {
   /** Returns the runs of a workflow, or of an event type that an agent handles. @throws {UnknownWorkflowError} */
   runOf(source: WorkflowRef<never> | EventRef<never, unknown> | string): RunSource {
     const name = typeof source === 'object' && source !== null && 'type' in source ? source.type : source;
-    const event = typeof name === 'string' && !this.#workflows.has(name) ? this.#events.get(name) : undefined;
-    if (event?.handler !== undefined && handlerInfo(event.handler)?.isDurable === true) {
-      return { name: event.type, type: event.type, steps: [] };
-    }
+    const event = typeof name === 'string' && !this.#workflows.has(name) ? this.#agentEvent(name) : undefined;
+    if (event !== undefined) return { name: event.type, type: event.type, steps: [] };
     const workflow = this.workflow(name);
     return { name: workflow.name, type: workflowType(workflow.name), steps: workflow.steps };
+  }
+
+  /** Returns `true` if this hub has the definition of the runs of a type. */
+  isForkable(type: string): boolean {
+    return this.#agentEvent(type) !== undefined || this.hasWorkflow(workflowOf(type) ?? type);
+  }
+
+  /** Returns the workflow, or the event that an agent handles, of the runs of a type. @throws {UnknownWorkflowError} */
+  forkable(type: string): RegisteredEvent | WorkflowContract {
+    return this.#agentEvent(type) ?? this.workflow(workflowOf(type) ?? type);
+  }
+
+  /** Returns an event type that an agent handles. */
+  #agentEvent(type: string): RegisteredEvent | undefined {
+    const event = this.#events.get(type);
+    const isDurable = event?.handler !== undefined && handlerInfo(event.handler)?.isDurable === true;
+    return isDurable ? event : undefined;
   }
 
   findEvent(type: string): RegisteredEvent | undefined {
@@ -190,15 +247,23 @@ export class Registry {
     for (const { check } of this.#handlerInfos) check?.(this);
   }
 
-  /** @throws {UnknownEventError | EventCycleError} */
+  /**
+   * Registers the definitions that other registrations refer to and that are not registered, and checks what follows what.
+   *
+   * @throws {UnknownEventError | EventCycleError}
+   */
   checkChains(allowCycles: boolean): void {
+    const registered = [...this.#events.values(), ...this.#workflows.values(), ...this.#schedules.values()];
+    for (const config of registered.flatMap(({ referenced }) => referenced)) {
+      if (!this.#events.has(config.type)) this.addEvent(definedEvent(config));
+    }
     checkChains(this.#events, this.#workflows, allowCycles);
   }
 
   /** Returns the description that other hubs on the transport read. */
   describe(service: string): HubDescription {
     return describeHub(
-      service,
+      { service, release: this.#release },
       [...this.#events.values()],
       [...this.#workflows.values()],
       this.schedules,
@@ -228,7 +293,7 @@ export class Registry {
   }
 }
 
-function workflowName(target: WorkflowRef<never> | string): string {
+export function workflowName(target: WorkflowRef<never> | string): string {
   const name = typeof target === 'string' ? target : target?.name;
   if (typeof name === 'string') return name;
   throw new InvalidOptionError('workflow', 'a name or the result of createWorkflow or defineWorkflow', target);
@@ -265,11 +330,13 @@ function checkChains(
     for (const key of followUpKeys) check(names[key], `${key} of ${owner}`);
   };
   for (const { type, followUps } of events.values()) checkAll(followUps, quote(type));
-  for (const { name, trigger, followUps, concurrencyPerKey } of workflows.values()) {
-    check(trigger, `trigger of workflow ${quote(name)}`);
-    if (trigger !== undefined && concurrencyPerKey !== undefined && events.get(trigger)?.key === undefined) {
-      const expected = `set, because workflow ${quote(name)} has concurrencyPerKey`;
-      throw new InvalidOptionError(`key of event ${quote(trigger)}`, expected, undefined);
+  for (const { name, triggers, followUps, concurrencyPerKey } of workflows.values()) {
+    for (const { type } of triggers) {
+      check(type, `trigger of workflow ${quote(name)}`);
+      if (concurrencyPerKey !== undefined && events.get(type)?.key === undefined) {
+        const expected = `set, because workflow ${quote(name)} has concurrencyPerKey`;
+        throw new InvalidOptionError(`key of event ${quote(type)}`, expected, undefined);
+      }
     }
     checkAll(followUps, `workflow ${quote(name)}`);
   }
@@ -287,9 +354,9 @@ function causalGraph(
   // Event types contain no control characters, so this key cannot be one.
   const node = (name: string): string => `workflow\t${name}`;
   const all = new Map([...events].map(([type, { followUps }]) => [type, targets(followUps)]));
-  for (const { name, trigger, followUps } of workflows.values()) {
+  for (const { name, triggers, followUps } of workflows.values()) {
     all.set(node(name), targets(followUps));
-    if (trigger !== undefined) all.get(trigger)?.push(node(name));
+    for (const { type } of triggers) all.get(type)?.push(node(name));
   }
   return all;
 }
@@ -320,4 +387,34 @@ function findCycle(graph: ReadonlyMap<string, readonly string[]>): string[] | un
     }
   }
   return undefined;
+}
+
+interface ScheduledOverlap {
+  readonly name: string;
+  readonly overlap?: RegisteredSchedule['overlap'] | undefined;
+}
+
+/** Target of a schedule, as `hub.schedules.set` receives it. */
+interface StoredTarget {
+  readonly emit?: EventRef<never, unknown> | string;
+  readonly start?: WorkflowRef<never> | string;
+}
+
+/** @throws {InvalidOptionError} if the `overlap` of a schedule does not fit its target */
+function checkTargetOverlap(
+  { name, overlap }: ScheduledOverlap,
+  target: RegisteredEvent | (WorkflowContract & Partial<Pick<AnyWorkflow, 'concurrencyPerKey'>>),
+): void {
+  if (overlap === undefined) return;
+  const subject = 'type' in target ? `event ${quote(target.type)}` : `workflow ${quote(target.name)}`;
+  const usedBy = `schedule ${quote(name)}`;
+  if (target.key === undefined)
+    throw new InvalidOptionError(`key of ${subject}`, `set if overlap of ${usedBy} is`, undefined);
+  if (overlap === 'replace' && target.overlap !== 'replace' && target.concurrencyPerKey !== 1) {
+    throw new InvalidOptionError(
+      `concurrencyPerKey of ${subject}`,
+      `1 if overlap of ${usedBy} is 'replace'`,
+      target.concurrencyPerKey,
+    );
+  }
 }
