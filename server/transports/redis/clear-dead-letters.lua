@@ -7,7 +7,6 @@ Reply    the number of deleted dead letters
 Access   works
 ]]
 --- @include "./connection/prelude.lua"
---- @include "./jobs/dead-letters.lua"
 --- @include "./jobs/event-log.lua"
 --- @include "./jobs/type-states.lua"
 

@@ -23,7 +23,7 @@ while position < #ARGV do
     call('ZREM', key('due', queue), serviceType)
     call('SREM', key('subscribed', service), serviceType)
     call('SREM', key('newer-types', service), serviceType)
-    for _, kind in ipairs({ 'handlers', 'dispatch', 'starts', 'overdue', 'lines', 'blocked', 'held', 'windows', 'newer' }) do
+    for _, kind in ipairs({ 'handlers', 'dispatch', 'starts', 'overdue', 'interrupted', 'lines', 'blocked', 'held', 'windows', 'newer', 'backlog' }) do
       call('DEL', key(kind, serviceType))
     end
     forgetQueue(serviceType)

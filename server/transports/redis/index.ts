@@ -5,10 +5,11 @@
  */
 
 export type { Codec } from '../codec.js';
+export { UnexpectedDataError } from '../errors.js';
 export type { RetireOptions, RetireResult } from '../services.js';
 export type { Transport } from '../transport.js';
 export type { ClientOptions, RefusedOption } from './client-options.js';
-export { UnexpectedDataError, UnsupportedVersionError } from './redis-errors.js';
+export { UnsupportedVersionError } from './redis-errors.js';
 export type { RedisTransportOptions } from './redis-options.js';
 export type { RedisTransport } from './redis-transport.js';
 export { redisTransport } from './redis-transport.js';

@@ -49,6 +49,8 @@ export const luaConstants: Readonly<Record<string, string | number | Readonly<Re
   retainedRecent,
   maxKeptBytes,
   maxKeptEvents,
+  // Fields of an inbox that are no events.
+  inboxFields: 5,
   retainedWaits,
   maxRequestEvents,
 
@@ -85,6 +87,9 @@ export const luaConstants: Readonly<Record<string, string | number | Readonly<Re
 
   // A worker fetches before it waits for its own marker: one that it did not hear in this time has no use.
   markerMs: minuteMs,
+
+  // Longest time for which a rate with a longer window knows the starts under a shorter one.
+  retainedStartsMs: 1_440 * minuteMs,
 
   // Orders.
   orderSpan,

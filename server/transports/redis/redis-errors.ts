@@ -2,14 +2,6 @@ import { HubError, messageOf } from '../../errors.js';
 import { fullPublicInfo } from '../../redaction.js';
 import { BackpressureError } from '../errors.js';
 
-/** Redis returned data that this version does not write: another version, or something else, uses the same prefix. */
-export class UnexpectedDataError extends HubError {
-  /** @param found the data that was found, and the data that was expected */
-  constructor(found: string) {
-    super('ERR_UNEXPECTED_DATA', `${found}; let only processes of this version of Hubline use the prefix`);
-  }
-}
-
 /** The installed version of BullMQ does not work as Hubline expects. */
 export class UnsupportedVersionError extends HubError {
   /** @param expectation that the installed version does not meet */

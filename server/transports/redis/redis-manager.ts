@@ -10,6 +10,7 @@ import type {
   EventLookup,
   FleetReader,
   Logger,
+  PausedTypes,
   Receipt,
   RunStore,
   ScheduleStore,
@@ -50,6 +51,7 @@ export class RedisManager implements TransportManager {
   readonly #commands: CommandClient;
   readonly #publishing: PublishBatch;
   readonly #consumption: Consumption;
+  #onDrained: ConsumeOptions['onDrained'];
 
   constructor(service: string, settings: RedisSettings, logger: Logger) {
     const commands = new CommandClient(settings, logger);
@@ -72,7 +74,9 @@ export class RedisManager implements TransportManager {
       processId: () => consumption.memberId,
     });
     this.kv = new CheckedKeyValueStore(new RedisKeyValueStore(commands, settings.prefix));
-    this.log = new CheckedLog(new RedisLog(commands, settings.prefix));
+    const watch = async (channel: string, onChange: () => void): Promise<() => void> =>
+      (await consumption.listening())?.announcements.watch(channel, onChange) ?? (() => {});
+    this.log = new CheckedLog(new RedisLog(commands, settings.prefix, watch));
     this.#commands = commands;
     this.#publishing = new PublishBatch(commands, service, epoch, settings.emitTimeoutMs);
     this.#consumption = consumption;
@@ -80,6 +84,7 @@ export class RedisManager implements TransportManager {
 
   async start(options: ConsumeOptions): Promise<void> {
     this.#commands.open();
+    this.#onDrained = options.onDrained;
     try {
       await this.#consumption.start(options);
     } catch (error) {
@@ -88,12 +93,17 @@ export class RedisManager implements TransportManager {
     }
   }
 
+  pause(paused: PausedTypes): Promise<void> {
+    return this.#consumption.pause(paused);
+  }
+
   publish(envelopes: readonly Envelope[]): Promise<readonly Receipt[]> {
     return this.#publishing.publish(envelopes);
   }
 
   async close({ drainMs }: { drainMs: number }): Promise<CloseResult> {
     const result = await this.#consumption.close(drainMs);
+    await this.#onDrained?.();
     await this.#commands.close();
     return result;
   }

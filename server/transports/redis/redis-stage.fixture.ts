@@ -20,18 +20,18 @@ export interface RedisStage extends ContractStage, TestRedis {
 
 /** Starts a Redis server, which ends with the test file. */
 export async function redisStage(options: Omit<RedisTransportOptions, 'url' | 'prefix'> = {}): Promise<RedisStage> {
-  const { server, admin } = await startTestRedis();
+  const redis = await startTestRedis();
   let prefix = '';
-  let transport = redisTransport({ ...options, url: server.url });
+  let transport = redisTransport({ ...options, url: redis.server.url });
   const stage = contractStage(async () => {
     prefix = randomUUID();
-    transport = redisTransport({ emitTimeoutMs, ...options, url: server.url, prefix });
+    transport = redisTransport({ emitTimeoutMs, ...options, url: redis.server.url, prefix });
     return {
       connect: (service) => transport.connect({ service, logger: silentLogger }),
       advance: (ms) => delay(ms),
-      now: () => serverTime(admin),
+      now: () => serverTime(redis.admin),
       release: async () => {},
     };
   });
-  return { ...stage, server, admin, transport: () => transport, prefix: () => prefix };
+  return { ...stage, ...redis, transport: () => transport, prefix: () => prefix };
 }

@@ -12,14 +12,16 @@ import { redisTransport } from './redis-transport.js';
 import { serverTime } from './server-time.fixture.js';
 import { startTestRedis } from './test-redis.fixture.js';
 
-const { server, admin } = await startTestRedis();
+const { server, admin, createUser } = await startTestRedis();
 
 async function startHarness(
   limits: Pick<RedisTransportOptions, 'maxDeadLetters' | 'maxDeadLetterAgeMs' | 'codec'>,
 ): Promise<ContractHarness> {
+  const prefix = randomUUID();
+  // It may do what the hub needs, and nothing else.
   const transport = redisTransport({
-    url: server.url,
-    prefix: randomUUID(),
+    url: await createUser(prefix),
+    prefix,
     stalledIntervalMs: 500,
     emitTimeoutMs: 60_000,
     ...limits,
@@ -33,8 +35,14 @@ async function startHarness(
     },
     advance: (ms) => delay(ms),
     now: () => serverTime(admin),
+    async loseLeases() {
+      const locks = await admin.keys(`{${prefix}}:queue:*:lock`);
+      if (locks.length > 0) await admin.del(...locks);
+    },
     async release() {
       for (const manager of opened) await manager.close({ drainMs: 0 });
+      expect(await admin.call('ACL', 'LOG')).toEqual([]);
+      await admin.call('ACL', 'DELUSER', prefix);
     },
   };
 }

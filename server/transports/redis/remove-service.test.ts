@@ -16,7 +16,7 @@ afterEach(() => {
 const flow: Subscription = {
   type: workflowType('flow'),
   retainsRuns: true,
-  trigger: 'a',
+  triggers: ['a'],
 };
 
 async function subscribeOnce(service: string, subscriptions: readonly (string | Subscription)[]): Promise<void> {

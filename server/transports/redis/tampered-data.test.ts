@@ -71,7 +71,10 @@ it.each([
   const hub = create();
   await hub.start();
   await vi.waitFor(async () => expect(await hub.metrics('ordered')).toMatchObject({ failed: 1, pending: 0 }), 20_000);
-  await vi.waitFor(() => expect(ran).toEqual([{ error: expect.objectContaining({ code }), payload: null }]), 20_000);
+  await vi.waitFor(
+    () => expect(ran).toMatchObject([{ error: { code }, event: { type: 'ordered' }, payload: null }]),
+    20_000,
+  );
   await vi.waitFor(
     async () => expect((await hub.introspect()).workflows).toMatchObject([{ runs: [{ error: { name } }] }]),
     20_000,

@@ -8,7 +8,7 @@ Access   works
 ]]
 --- @include "./connection/data-layout.lua"
 --- @include "./connection/prelude.lua"
---- @include "./jobs/dead-letters.lua"
+--- @include "./jobs/event-log.lua"
 --- @include "./jobs/type-states.lua"
 --- @include "./statistics/count-records.lua"
 --- @include "./membership/live-handlers.lua"
@@ -40,8 +40,9 @@ if pending + deadLetterCount > 0 and not mayDiscard then return { 'pending', pen
 
 for serviceType in pairs(found) do
   call('HDEL', key('routes', typeOf(serviceType)), serviceType)
-  local trigger = call('HGET', key('dispatch', serviceType), 'trigger')
-  if trigger then call('HDEL', key('routes', trigger), serviceType .. ' triggered') end
+  for _, trigger in ipairs(splitList(call('HGET', key('dispatch', serviceType), 'trigger'))) do
+    call('HDEL', key('routes', trigger), serviceType .. ' triggered')
+  end
   call('HDEL', key('dispatch', serviceType), 'settings', 'trigger')
   -- A process that stalled may still fetch events.
   call('HSET', key('dispatch', serviceType), 'isOpen', 0)

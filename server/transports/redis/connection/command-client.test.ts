@@ -4,9 +4,11 @@ import { runInNewContext } from 'node:vm';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { freePort } from '../../../../scripts/listen-locally.js';
 import { type RedisServer, startRedisServer } from '../../../../scripts/redis-server.js';
+import { createHub } from '../../../hub/create-hub.js';
 import { TransportUnavailableError } from '../../errors.js';
 import { silentLogger } from '../../transport.js';
 import { resolveRedisOptions } from '../redis-options.js';
+import { redisTransport } from '../redis-transport.js';
 import { CommandClient } from './command-client.js';
 
 async function startServer(settings: readonly string[] = []): Promise<RedisServer> {
@@ -75,6 +77,29 @@ it('passes on errors of Redis without the arguments of the command', async () =>
     expect(error).toMatchObject({ code: 'ERR_REDIS_COMMAND' });
     expect(deepText(error)).not.toContain(secret);
   }
+});
+
+it('says how to repeat an emit without a duplicate, and of another call that it may be repeated', async () => {
+  const { url } = await startServer();
+  const hub = createHub({
+    transport: redisTransport({ url, emitTimeoutMs: 200, prefix: randomUUID() }),
+    logger: false,
+  });
+  onTestFinished(async () => void (await hub.stop({ drainMs: 0 })));
+  hub.event({ type: 'a' });
+  await vi.waitFor(() => hub.start());
+  const admin = connect(url, 60_000);
+  await admin.run((redis) => redis.call('CLIENT', 'PAUSE', '600000', 'ALL'));
+  const code = 'ERR_TRANSPORT_UNAVAILABLE';
+  const emit = {
+    code,
+    message: expect.stringMatching(/; to repeat the emit without a duplicate, pass the same dedupeId$/),
+  };
+  const read = { code, message: expect.stringMatching(/; repeat the call when it is available again$/) };
+  await expect(hub.emit('a', null)).rejects.toMatchObject(emit);
+  await expect(hub.emitMany('a', [null])).rejects.toMatchObject(emit);
+  await expect(hub.metrics('a')).rejects.toMatchObject(read);
+  await expect(hub.replay('a')).rejects.toMatchObject(read);
 });
 
 it('never shows a wrong password', async () => {

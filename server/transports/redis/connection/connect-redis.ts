@@ -81,6 +81,7 @@ export async function connectConsumer(settings: RedisSettings, logger: Logger): 
     },
   });
   logConnection(connection, logger);
+  // BullMQ has no option for it.
   const define = connection.defineCommand.bind(connection);
   connection.defineCommand = (name, definition) => define(name, { ...definition, lua: runWhenFull + definition.lua });
   return connection;

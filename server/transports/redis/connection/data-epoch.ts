@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { TransportUnavailableError } from '../../errors.js';
+import { TransportUnavailableError, UnexpectedDataError } from '../../errors.js';
 import type { Logger } from '../../transport.js';
-import { repeatDelayMs, UnexpectedDataError, withoutArguments } from '../redis-errors.js';
+import { repeatDelayMs, withoutArguments } from '../redis-errors.js';
 import type { CommandClient } from './command-client.js';
 import { dataLayout } from './keys.js';
 import { readString } from './reply.js';

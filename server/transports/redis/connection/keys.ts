@@ -14,6 +14,8 @@ export const dataLayout = 3;
  * - `dispatch:<serviceType>` hash with the settings in effect, the worker queue and the state of a service type
  * - `gate:<serviceType>`, `delayed:<serviceType>` sorted sets of the ids of waiting jobs, by priority and acceptance,
  *   and of delayed ones, by due time
+ * - `backlog:<serviceType>` sorted set of the ids of events that a declared type kept for a service, by acceptance, until the
+ *   service subscribes to the type: they may trigger runs
  * - `newer:<serviceType>`, `newer-types:<service>` sorted set of the ids of waiting runs that need a higher version of
  *   their workflow, by that version, and set of the service types with such runs
  * - `line:<serviceType>:<key>` sorted set of the ids of the waiting jobs of one key, by priority and acceptance; `key` is
@@ -25,13 +27,14 @@ export const dataLayout = 3;
  * - `key-starts:<serviceType>:<key>` list of the times of the last starts of a key with a rate, newest first
  * - `overdue:<serviceType>` hash of the leases that have ended while their handler runs on, and keeps a slot of the type
  *   and of the key that is the value
+ * - `interrupted:<serviceType>` hash of those of them that ended because another process ended the event, with the reason
  * - `starts:<serviceType>` list of the times of the last starts of a type with a rate, newest first
  * - `routes:<type>` hash of the routes of a type's events: the service types that receive an accepted event
  * - `handlers:<serviceType>` hash of the settings of each process that handles a service type, by process id
  * - `services`, `subscribed:<service>` sets of the services with subscriptions, and of the service types of one
  * - `members:<service>` sorted set of the ids of the consuming processes of a service, in the order of their start
- * - `settlement:<service>` hash: number of membership changes, the last one that a rebalance includes, and the number of
- *   service types on the queue that the service shares
+ * - `settlement:<service>` hash: number of membership changes, the last one that a rebalance includes, the number of
+ *   service types on the queue that the service shares, the service types that are paused and the revision of that
  * - `settled` channel that announces the rebalanced services
  * - `registrations`, `process:<id>` sorted set of process ids by the time at which their registration ends without a
  *   heartbeat; hash value of a process's description, which expires then
@@ -55,9 +58,10 @@ export const dataLayout = 3;
  * - `index-ends:<serviceType>` sorted set of events whose run or dead letter Redis deletes, by that time: as members of
  *   `requests`, or as job ids
  * - `run:<serviceType>:<id>` hash of a run; after it, `:order`, the list of its entries, `:checkpoints` and `:outputs`,
- *   hashes of these, `:waits`, a hash of its open waits, `:inbox`, a hash of the events that it keeps, and `:waiters`, a
- *   set of the processes that wait for its end
- * - `kept:<requestId>` set of the events of a request that runs keep: service type, id and name in the inbox
+ *   hashes of these, `:waits`, a hash of its open waits, `:inbox`, a hash of the events that it keeps, `:reported`, which
+ *   exists for a minute after a report that it dropped events, and `:waiters`, a set of the processes that wait for its end
+ * - `kept:<requestId>`, `keepers:<id>` sets of the events of a request that runs keep, and of the runs that keep an event:
+ *   service type, id and name in the inbox
  * - `suspended:<serviceType>` hash of the records of suspended runs, which take the place of their jobs and of the keys
  *   of small ones
  * - `approvals:<serviceType>` sorted set of the open approvals of runs, by the time at which they were asked for
@@ -71,17 +75,23 @@ export const dataLayout = 3;
  * - `dead-letter:<service>:<id>` the job of a failed event; after it, `:order`, `:checkpoints` and `:outputs`
  * - `dedupe:<type>:<dedupeId>` hash: id of the event that was accepted, end of the window, number of services in which
  *   the event is pending
+ * - `overlap:<type>:<key>` the same of the pending event of a key with an overlap, and in `others` the ids of those that were
+ *   replayed beside it, separated by spaces
  * - `executed:<token>` reply of a script that must not run twice
  * - `schedules` set of all schedules, as `service/name`, both percent-encoded
  * - `schedule:<schedule>` hash: definition, position and state of a schedule, number of changes
  * - `openers:<schedule>` hash of the definitions of the processes that have a schedule, by process id
+ * - `stored-schedules` sorted set of the ids of the schedules that were set at run time, all with the score 0
+ * - `stored-schedule:<id>` hash of one: definition, position, last due time, time to look at it, options and event
+ * - `timetable` sorted set of the ids of those that are due again, by the time from which a process can take them
  * - `epoch`, `recovering` identity of the data, which is gone after a loss; set while services register again
  * - `layout` version of the layout of all keys, which the first process to start writes
  * - `sequence`, `revision` counters: order of acceptance, number of changes
  * - `run-ends:<process>` channel on which a process hears of the runs that it waits for or runs
  * - `run-changes:<serviceType>:<id>` channel that announces new entries and waits of a run
  * - `kv:<key>` entry of the key-value store
- * - `log:<name>` list of the entries of a log, which expires with the newest one
+ * - `log:<name>` list of the entries of a log, which expires with the newest one, and channel that announces appends. That
+ *   of the live output of an event or a run is deleted with the run
  */
 export const keyKinds = [
   'queue',
@@ -92,6 +102,7 @@ export const keyKinds = [
   'dispatch',
   'gate',
   'delayed',
+  'backlog',
   'newer',
   'newer-types',
   'line',
@@ -101,10 +112,12 @@ export const keyKinds = [
   'windows',
   'key-starts',
   'overdue',
+  'interrupted',
   'starts',
   'routes',
   'handlers',
   'services',
+  'keepers',
   'kept',
   'subscribed',
   'members',
@@ -141,10 +154,14 @@ export const keyKinds = [
   'expiring',
   'dead-letter',
   'dedupe',
+  'overlap',
   'executed',
   'schedules',
   'schedule',
   'openers',
+  'stored-schedules',
+  'stored-schedule',
+  'timetable',
   'epoch',
   'recovering',
   'layout',

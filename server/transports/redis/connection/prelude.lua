@@ -51,6 +51,12 @@ local function decodeName(name)
   return (string.gsub(name, '%%(%x%x)', function(hex) return string.char(tonumber(hex, 16)) end))
 end
 
+-- Keys of the logs of an event or a run: live output, and texts that were sent to it. Names of logs are not encoded.
+local function logKeys(serviceType, id)
+  local owner = '\n' .. decodeName(serviceOf(serviceType)) .. '\n' .. decodeName(string.sub(id, 3))
+  return key('log', 'output' .. owner), key('log', 'texts' .. owner)
+end
+
 --- @per-call
 prefix = KEYS[1] .. ':'
 call, arguments, position = redis.call, ARGV, 0

@@ -10,3 +10,8 @@ it.each([
   expect(read).toThrow(expect.objectContaining({ code: 'ERR_UNEXPECTED_DATA' }));
   expect(read).toThrow(message);
 });
+
+it('withholds what a reply has from logs', () => {
+  const thrown = expect.objectContaining({ publicMessage: expect.not.stringContaining('of a customer') });
+  expect(() => readArray('words of a customer')).toThrow(thrown);
+});

@@ -1,4 +1,4 @@
-import { UnexpectedDataError } from '../redis-errors.js';
+import { UnexpectedDataError } from '../../errors.js';
 
 /**
  * Readers of script replies. A reply is `unknown` until it is read here. An unexpected one was written by another
@@ -41,5 +41,8 @@ export function readHash(value: unknown): Map<string, string> {
 
 /** Returns the error for a value that is not of the expected kind. */
 export function unexpected(expected: string, got: unknown): UnexpectedDataError {
-  return new UnexpectedDataError(`Redis returned ${JSON.stringify(got) ?? 'nothing'} instead of ${expected}`);
+  return new UnexpectedDataError(
+    `Redis returned ${JSON.stringify(got) ?? 'nothing'} instead of ${expected}`,
+    `Redis returned something else than ${expected}`,
+  );
 }

@@ -1,4 +1,5 @@
 import { HubError, InvalidOptionError, maxDurationMs } from '../../../errors.js';
+import { type BatchLimits, portionsOf } from '../../tick-batch.js';
 
 /** Number of elements of the list of counted changes at which a script adds them to the records of their types. */
 export const maxChanges = 32;
@@ -22,7 +23,7 @@ export const maxDiscarded = 500;
 export const maxEvictedDeadLetters = 100;
 /** Maximum number of delayed events that one fetch of a job moves into their gates. */
 export const maxDuePerFetch = 100;
-/** Maximum number of types per script whose minutes move to their histories. At the end of an hour each takes 8 kB. */
+/** Maximum number of types per script whose minutes move to their histories. At the end of an hour each takes 5 kB. */
 export const maxHistoriesPerScript = 25;
 /** Maximum number of service types that one script registers or rebalances. */
 export const maxTypesPerScript = 250;
@@ -57,4 +58,23 @@ export function checkArguments(args: readonly (string | number)[]): void {
 /** Returns the number of characters of arguments. */
 export function lengthOf(args: readonly (string | number)[]): number {
   return args.reduce<number>((sum, arg) => sum + (typeof arg === 'string' ? arg.length : 8), 0);
+}
+
+/** Limits of a batch whose items are arguments of one script. */
+export const argumentBatches: BatchLimits<{ readonly args: readonly (string | number)[] }> = {
+  maxSize: maxBatch,
+  maxWeight: maxBatchLength,
+  weigh: ({ args }) => lengthOf(args),
+};
+
+/** Divides lists of arguments, each of which one call takes whole, into the arguments of one call each. */
+export function* argumentPortions(lists: readonly (readonly (string | number)[])[]): Generator<ArgumentPortion> {
+  const limits = { ...argumentBatches, weigh: lengthOf };
+  for (const portion of portionsOf(lists, limits)) yield { count: portion.length, args: portion.flat() };
+}
+
+/** Arguments of one call, and the number of lists that they were. */
+export interface ArgumentPortion {
+  readonly count: number;
+  readonly args: readonly (string | number)[];
 }

@@ -7,15 +7,14 @@ Reply    a commit result for each outcome; if there are tokens, the result of le
 Access   works
 ]]
 --- @include "../connection/prelude.lua"
---- @include "../jobs/dead-letters.lua"
 --- @include "../jobs/event-log.lua"
 --- @include "../jobs/gates.lua"
 --- @include "../jobs/leases.lua"
---- @include "../jobs/overdue-slots.lua"
+--- @include "../jobs/key-queues.lua"
 --- @include "../jobs/type-states.lua"
 --- @include "../statistics/counters.lua"
---- @include "../events/acceptance.lua"
 --- @include "../events/attempt-ends.lua"
+--- @include "../events/event-ends.lua"
 --- @include "./lease-jobs.lua"
 
 -- `takeDeadLetterLimits()` reads the maximum number and the maximum age in ms, 0 for none. `addDeadLetter(...)` makes the
@@ -66,7 +65,7 @@ for index = 1, takeNumber() do
   if result == 'ok' then
     -- The event may have been accepted while its type kept runs.
     retainsRuns = retainsRuns or stateOf(serviceType).hadRuns and call('EXISTS', key('run', serviceType, id)) == 1
-    outcome.acceptedAt, outcome.attempts, outcome.isDeduplicated = job[2], job[3], job[4] and true
+    outcome.acceptedAt, outcome.attempts, outcome.isDeduplicated = job[2], job[3], (job[4] or job[5]) and true
     -- Before the end of the event frees its key.
     if holdsSlot then keepSlot(serviceType, token, id, starts, queue .. id) else countReturned(serviceType) end
     local endsEvent = outcome.status == 'completed' or outcome.status == 'failed'
@@ -75,6 +74,10 @@ for index = 1, takeNumber() do
       addDeadLetter(queue, id, serviceType, outcome, limits)
     end
     endAttempt(queue, id, serviceType, retainsRuns, outcome)
+  elseif not holdsSlot and dropSlot(serviceType, overdueLease(token, id, starts)) then
+    -- Another process has ended the event, and the handler returned before it heard of that. The next event of its key may start.
+    countReturned(serviceType)
+    changedTypes[serviceType] = true
   end
   results[index] = result
 end

@@ -18,7 +18,7 @@ it('aborts a handler before another process receives its event', async () => {
   await shop.transport.publish([envelope('a')]);
   const delivery = await next(shop);
   const reasons: Error[] = [];
-  delivery.onRevoked = (reason) => reasons.push(reason);
+  delivery.onRevoked = (reason) => void reasons.push(reason);
   const other = await consume(['a']);
   const release = scripts.releaseJobs.run.bind(scripts.releaseJobs);
   const replying = deferred();

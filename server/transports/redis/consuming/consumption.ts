@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate as endOfTurn } from 'node:timers/promises';
-import type { CloseResult, ConsumeOptions, Logger } from '../../transport.js';
+import type { CloseResult, ConsumeOptions, Logger, PausedTypes } from '../../transport.js';
 import { checkBullmq } from '../connection/bullmq.js';
 import type { CommandClient } from '../connection/command-client.js';
 import { checkServer, connectConsumer } from '../connection/connect-redis.js';
@@ -27,7 +27,7 @@ export interface ConsumptionParts {
 
 /**
  * Part of a process in its service: its membership, the jobs that it takes, and the messages about runs. It has up to
- * three clients: one for consuming, one that hears of rebalances, one that hears of runs.
+ * three clients: one for consuming, one that hears of rebalances, one that hears of events that others end, and of runs.
  */
 export class Consumption {
   readonly #parts: ConsumptionParts;
@@ -39,6 +39,7 @@ export class Consumption {
   #roll: HistoryRoll | undefined;
   #runEnds: Promise<RunEnds> | undefined;
   #closing: AbortController = new AbortController();
+  #paused: PausedTypes | undefined;
   #isClosed = false;
 
   constructor(parts: ConsumptionParts) {
@@ -58,7 +59,7 @@ export class Consumption {
     this.#closing = new AbortController();
     await commands.run((client) => checkServer(client, logger), { isRepeatable: true });
     await commands.run(loadScripts, { isRepeatable: true });
-    const membership = new Membership({ ...parts, active: () => this.#consumer?.active ?? 0 }, options);
+    const membership = new Membership({ ...parts, active: () => this.#consumer?.active ?? 0 }, options, this.#paused);
     this.#membership = membership;
     membership.onRegisteredAgain(() => void this.#runEnds?.then((runEnds) => runEnds.readAgain()).catch(() => {}));
     const roll = new HistoryRoll(commands, this.#processId, logger);
@@ -82,8 +83,8 @@ export class Consumption {
     };
     // Listens before it joins, so that it does not miss a rebalance in between.
     await this.#rebalances.start(settings.prefix, service, serveLater);
-    // And before it takes a run, so that it misses no message about it.
-    if (subscriptions.some(({ retainsRuns }) => retainsRuns === true)) await this.listening();
+    // And before it takes an event, so that it misses no message about it.
+    await this.listening();
     membership.onHeartbeat(() => {
       serveLater();
       void roll.run();
@@ -110,6 +111,12 @@ export class Consumption {
     if (this.#runEnds === undefined) return;
     await this.#runEnds.catch(() => {});
     await endOfTurn();
+  }
+
+  /** Starts nothing of some types in the service. Before `start` it is noted for the registration of the process. */
+  async pause(paused: PausedTypes): Promise<void> {
+    this.#paused = paused;
+    await this.#membership?.pause(paused);
   }
 
   async close(drainMs: number): Promise<CloseResult> {
@@ -149,8 +156,9 @@ export class Consumption {
     const runEnds = new RunEnds(await connectConsumer(settings, logger), parts);
     try {
       const started = runEnds.start({
-        onEnd: (serviceType, jobId, reason) => this.#consumer?.endRun(serviceType, jobId, reason),
+        onInterrupted: (lease, reason) => this.#consumer?.interrupt(lease, reason),
         onRecorded: (serviceType, jobId) => this.#consumer?.readNewEntries(serviceType, jobId),
+        onDropped: (event) => this.#consumer?.dropped(event),
         onReconnected: () => this.#consumer?.readAllNewEntries(),
       });
       await Promise.race([started, aborted(signal)]);

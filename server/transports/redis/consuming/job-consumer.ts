@@ -2,19 +2,20 @@ import type { Redis } from 'ioredis';
 import { maxTimeoutMs } from '../../clock.js';
 import type { Subscription } from '../../delivery.js';
 import { LeaseLostError, ShutdownError } from '../../errors.js';
-import type { CloseResult, ConsumeOptions, Logger } from '../../transport.js';
+import type { CloseResult, ConsumeOptions, DroppedEvent, Logger } from '../../transport.js';
 import { loadBullmq } from '../connection/bullmq.js';
 import type { CommandClient } from '../connection/command-client.js';
 import { readNumber } from '../connection/reply.js';
 import { scripts } from '../connection/script.js';
-import { argumentPortions } from '../connection/tick-batch.js';
+import { argumentPortions } from '../connection/script-limits.js';
 import { decodeAnyEnvelope } from '../jobs/event-codec.js';
 import type { ServedQueue } from '../membership/rebalance.js';
 import { serviceTypeOf } from '../names.js';
 import { withoutArguments } from '../redis-errors.js';
 import type { RedisSettings } from '../redis-options.js';
+import type { LeaseName } from '../runs/run-ends.js';
 import type { Lease, LeaseRecorder } from './lease-recorder.js';
-import { LeaseRenewal } from './lease-renewal.js';
+import { EndedLeases, LeaseRenewal } from './lease-renewal.js';
 import { LostJobs, type Redelivery } from './lost-jobs.js';
 import { type LoadedRun, RedisDelivery, RunLoader } from './redis-delivery.js';
 import { type Job, type QueueSettings, Slots, WorkerQueue } from './worker-queue.js';
@@ -46,6 +47,7 @@ export class JobConsumer {
   /** Queues that this process no longer serves, until their last job has ended. */
   readonly #ending = new Set<WorkerQueue>();
   readonly #overdue: OverdueHandlers;
+  readonly #endedLeases: EndedLeases;
   readonly #lostJobs: LostJobs;
   readonly #runs: RunLoader;
   #serving: Promise<void> = Promise.resolve();
@@ -58,7 +60,8 @@ export class JobConsumer {
     this.#renewal = new LeaseRenewal(parts.connection, parts.settings, parts.logger);
     this.#runs = new RunLoader(parts.connection, parts.settings.prefix);
     this.#overdue = new OverdueHandlers(parts.logger);
-    this.#lostJobs = new LostJobs({ ...parts, renewal: this.#renewal });
+    this.#endedLeases = new EndedLeases(parts);
+    this.#lostJobs = new LostJobs({ ...parts, renewal: this.#renewal, endedLeases: this.#endedLeases });
     this.#subscriptions = new Map(options.subscriptions.map((subscription) => [subscription.type, subscription]));
     this.#renewal.start();
   }
@@ -135,9 +138,17 @@ export class JobConsumer {
     if (!this.#runs.noteEntry(serviceType, jobId)) this.#find(serviceType, jobId)?.readNewEntries();
   }
 
-  /** Revokes the delivery of a run that another process has ended. */
-  endRun(serviceType: string, jobId: string, reason: Error): void {
-    if (!this.#runs.noteEnd(serviceType, jobId)) this.#find(serviceType, jobId)?.revoke(reason);
+  /** Interrupts the delivery of an event that another process has ended. */
+  interrupt(lease: LeaseName, reason: Error): void {
+    const { serviceType, jobId, token, starts } = lease;
+    const delivery = this.#find(serviceType, jobId);
+    if (delivery?.lease.token === token && delivery.lease.starts === starts) delivery.interrupt(reason);
+    else this.#endedLeases.add(lease);
+  }
+
+  /** Reports that a run of the service dropped an event. */
+  dropped(event: DroppedEvent): void {
+    this.#options.onDropped?.(event);
   }
 
   /** Lets all deliveries of runs read it, after messages may have been lost. */
@@ -172,6 +183,7 @@ export class JobConsumer {
       }),
     );
     this.#renewal.stop();
+    this.#endedLeases.close();
     connection.disconnect();
     // A worker that was about to take a job may have consumed the marker that wakes other workers.
     await Promise.all(queues.map((queue) => this.#release(queue, [])));
@@ -207,17 +219,25 @@ export class JobConsumer {
       await this.#release(queue, [[jobId, token]]);
       return;
     }
-    if (run === undefined) return;
+    if (run === undefined || this.#endedLeases.has(lease)) {
+      this.#endedLeases.free(lease);
+      return;
+    }
     const { envelope, refusal = crashLoop } = decodeAnyEnvelope(jobId, job.type, job.data);
     const delivery = new RedisDelivery(lease, recorder, {
       envelope,
       attempt: job.attemptsMade + 1,
+      isAdmitted: job.isAdmitted,
       refusal,
       checkpoints: run.checkpoints,
       dueInMs: run.dueInMs,
+      offers: run.offers,
     });
     queue.deliveries.set(jobId, delivery);
-    const endRenewal = this.#renewal.hold(lease, () => delivery.revoke(new LeaseLostError()));
+    const endRenewal = this.#renewal.hold(lease, (interruption) => {
+      if (interruption === undefined) delivery.revoke(new LeaseLostError());
+      else delivery.interrupt(interruption);
+    });
     if (job.losses > 0 && refusal === undefined) this.#lostJobs.noteStart(queue, job, isAlone?.() ?? false);
     void delivery.finished.then(() => {
       endRenewal();

@@ -114,7 +114,7 @@ end
 -- then events from the gates. It stops after `maxBatchLength` characters.
 --
 -- It returns jobs, and milliseconds until the next due time or nothing; 0 if it stopped early. A job is its id, type,
--- data, time of acceptance, number of starts, of ended attempts and of losses.
+-- data, time of acceptance, number of starts, of ended attempts and of losses, and 1 if its service has admitted it.
 
 local leaseJobs
 do
@@ -125,7 +125,7 @@ do
   end
 
   local function readJob(job)
-    local fields = call('HMGET', job, 'name', 'data', 'timestamp', 'ats', 'atm', 'stc', 'leased', 'needs')
+    local fields = call('HMGET', job, 'name', 'data', 'timestamp', 'ats', 'atm', 'stc', 'leased', 'needs', 'admitted')
     return (fields[1] or fields[2] or fields[3]) and fields
   end
 
@@ -149,9 +149,24 @@ do
     return true
   end
 
+  -- A job that was lost returns to the gate if its type is paused or has a rate, with no attempt spent: each start has to
+  -- have room in the window.
+  local function returnsToGate(id)
+    local owner, order = unpack(call('HMGET', queue .. id, 'serviceType', 'order'))
+    if not owner or not stateOf(owner).isPaused and not isRated(owner) then return false end
+    countReturned(owner)
+    holdOnToKey(owner, queue .. id)
+    enterGate(owner, id, order)
+    arrange(owner)
+    changesOf(owner)
+    writeChanges()
+    return true
+  end
+
   local function start(id, serviceType)
     if not hasRoom() then return nil end
     local job = queue .. id
+    if not serviceType and returnsToGate(id) then return false end
     local fields = readJob(job) or serviceType and moveJob(id, serviceType)
     if not fields or fields[8] and leavesToNewer(id, serviceType, fields[8]) then return false end
     -- Something else may have changed the fields.
@@ -161,7 +176,7 @@ do
     if isInterrupted(fields[7], fields[4]) then noteInterruption(job) end
     call('HSET', job, 'processedOn', nowText, 'ats', starts, 'leased', starts)
     jobs[#jobs + 1] = { id, type, data, string.match(fields[3] or '', '^%d+$') or nowText, starts, tonumber(fields[5]) or 0,
-      tonumber(fields[6]) or 0 }
+      tonumber(fields[6]) or 0, fields[9] == '1' and 1 or 0 }
     length = length + #data
     return true
   end
@@ -174,7 +189,9 @@ do
       -- It holds its key. Beside it too many may run: the limit may have been lowered.
       if not from or mayRunOn(serviceType, from .. id) then
         leaveNewer(serviceType, id)
-        if start(id, serviceType) then
+        if keyRateOpensAt(serviceType, keyNameOf(serviceType, id)) > now then
+          enterGate(serviceType, id, call('HGET', from .. id, 'order'))
+        elseif start(id, serviceType) then
           addActive(name, { id })
           countTaken(serviceType)
           countStart(serviceType)

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { argumentBatches } from '../connection/tick-batch.js';
+import { argumentBatches } from '../connection/script-limits.js';
 import { type LeaseCall, LeaseTurn } from './lease-recorder.js';
 
 /** Returns a turn, its calls, and a function that replies to the first call without a reply. */

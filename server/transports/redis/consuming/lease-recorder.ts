@@ -1,14 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
-import type { CommitResult, Delivery, Envelope, Outcome, RunWait } from '../../delivery.js';
+import type { CommitResult, Delivery, Envelope, Offer, Outcome, RunWait, Verdict } from '../../delivery.js';
 import type { CommandClient } from '../connection/command-client.js';
 import { readArray, readNumber, readOptional, readString, unexpected } from '../connection/reply.js';
 import { type Script, type ScriptArgument, scripts } from '../connection/script.js';
-import { argumentBatches, argumentPortions } from '../connection/tick-batch.js';
-import { emitArguments, outcomeArguments } from '../jobs/event-codec.js';
+import { argumentBatches, argumentPortions } from '../connection/script-limits.js';
+import { emitArguments, outcomeArguments, splitCheckpoint } from '../jobs/event-codec.js';
 import { isOutOfMemory, isTransient, isWriteRefused, repeatDelayMs, translateReply } from '../redis-errors.js';
 import type { RedisSettings } from '../redis-options.js';
-import { splitCheckpoint, waitArguments } from '../runs/stored-runs.js';
+import type { LeaseName } from '../runs/run-ends.js';
+import { readOffers, verdictArguments, waitArguments } from '../runs/stored-runs.js';
 
 /**
  * Records outcomes and checkpoints of leased jobs. While the process consumes, a write waits for a lost connection to
@@ -60,8 +61,8 @@ export class LeaseRecorder {
     return this.#turn.fetch(queue, token);
   }
 
-  /** Frees the slot that a commit kept. */
-  async freeSlot(lease: Lease): Promise<void> {
+  /** Frees the slot that a commit or the end of an event by another process kept. */
+  async freeSlot(lease: LeaseName): Promise<void> {
     await this.#run(scripts.freeSlot, () => leaseArguments(lease));
   }
 
@@ -98,15 +99,36 @@ export class LeaseRecorder {
     return 'ok';
   }
 
-  /** Resolves with the entries that the delivery does not know, and the time until the next wait resolves by time. */
+  /** Records that the service admits the event. */
+  async admit(lease: () => Lease): Promise<CommitResult> {
+    return readCommitResult(await this.#run(scripts.admit, () => leaseArguments(lease())));
+  }
+
+  /** Records the verdict on an offer. Resolves with the offers that follow. */
+  async decide(
+    lease: () => Lease,
+    offer: Offer,
+    verdict: Verdict,
+  ): Promise<{ readonly result: CommitResult; readonly offers: readonly Offer[] }> {
+    const args = verdictArguments(offer, verdict);
+    const reply = await this.#run(scripts.decideOffer, () => [...leaseArguments(lease()), ...args]);
+    const [result, offers] = readArray(reply);
+    return { result: readCommitResult(result), offers: readOffers(offers) };
+  }
+
+  /** Resolves with the entries that the delivery does not know, the time until the next wait resolves by time, and the offers. */
   async newEntries(
     lease: Lease,
     known: number,
     isTimed: boolean,
-  ): Promise<{ readonly entries: unknown; readonly dueInMs: number | undefined }> {
+  ): Promise<{
+    readonly entries: unknown;
+    readonly dueInMs: number | undefined;
+    readonly offers: readonly Offer[];
+  }> {
     const args = [...leaseArguments(lease), known, isTimed ? '1' : ''];
-    const [entries, dueInMs] = readArray(await this.#run(scripts.newEntries, () => args));
-    return { entries, dueInMs: readOptional(dueInMs, readNumber) };
+    const [entries, dueInMs, offers] = readArray(await this.#run(scripts.newEntries, () => args));
+    return { entries, dueInMs: readOptional(dueInMs, readNumber), offers: readOffers(offers) };
   }
 
   #advance({ outcomes, queue, tokens }: LeaseCall): Promise<unknown> {
@@ -134,20 +156,12 @@ export class LeaseRecorder {
 }
 
 /** Lease of a job to this process. */
-export interface Lease {
-  /** Prefix of the keys of the job's queue. */
-  readonly queue: string;
-  readonly jobId: string;
-  /** Value of the job's lock while the lease lasts; `''` after its end. */
-  readonly token: string;
-  /** Number of times that the job was started, this lease included. */
-  readonly starts: number;
-  readonly serviceType: string;
+export interface Lease extends LeaseName {
   readonly retainsRuns: boolean;
 }
 
 /** Returns a lease as arguments of a script. */
-export function leaseArguments({ queue, jobId, token, starts, serviceType }: Lease): ScriptArgument[] {
+export function leaseArguments({ queue, jobId, token, starts, serviceType }: LeaseName): ScriptArgument[] {
   return [queue, jobId, token, starts, serviceType];
 }
 
@@ -322,6 +336,8 @@ export interface FetchedJob {
   readonly attemptsMade: number;
   /** Number of times that a process lost the job since its handler last reported. */
   readonly losses: number;
+  /** The condition of the service let the event pass. */
+  readonly isAdmitted: boolean;
 }
 
 /** Reply for one token: a job, or the milliseconds until the next due time of the queue, if there is one. */
@@ -345,7 +361,7 @@ function readFetches(reply: unknown, count: number): readonly Fetch[] {
 }
 
 function readJob(reply: unknown): FetchedJob {
-  const [id, type, data, acceptedAt, starts, attemptsMade, losses] = readArray(reply);
+  const [id, type, data, acceptedAt, starts, attemptsMade, losses, isAdmitted] = readArray(reply);
   return {
     id: readString(id),
     type: readString(type),
@@ -354,5 +370,6 @@ function readJob(reply: unknown): FetchedJob {
     starts: readNumber(starts),
     attemptsMade: readNumber(attemptsMade),
     losses: readNumber(losses),
+    isAdmitted: isAdmitted === 1,
   };
 }

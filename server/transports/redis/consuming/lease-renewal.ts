@@ -1,18 +1,19 @@
 import type { Redis } from 'ioredis';
+import { portionsOf } from '../../tick-batch.js';
 import type { Logger } from '../../transport.js';
-import { readArray, readNumber } from '../connection/reply.js';
+import { readArray, readNumber, readOptional, readString } from '../connection/reply.js';
 import { scripts } from '../connection/script.js';
-import { lengthOf } from '../connection/script-limits.js';
-import { argumentBatches, portionsOf } from '../connection/tick-batch.js';
+import { argumentBatches, lengthOf } from '../connection/script-limits.js';
 import { withoutArguments } from '../redis-errors.js';
 import type { RedisSettings } from '../redis-options.js';
-import { type Lease, leaseArguments } from './lease-recorder.js';
+import { decodeReason, type LeaseName } from '../runs/run-ends.js';
+import { type Lease, type LeaseRecorder, leaseArguments } from './lease-recorder.js';
 
 const renewalsPerLifetime = 4;
 
 interface HeldLease {
   readonly lease: Lease;
-  readonly onLost: () => void;
+  readonly onLost: (interruption: Error | undefined) => void;
 }
 
 /**
@@ -47,9 +48,9 @@ export class LeaseRenewal {
   /**
    * Renews a lease until the returned function is called.
    *
-   * @param onLost called if the lease is lost before
+   * @param onLost called if the lease is lost before; with the reason if another process has ended the event
    */
-  hold(lease: Lease, onLost: () => void): () => void {
+  hold(lease: Lease, onLost: HeldLease['onLost']): () => void {
     const held: HeldLease = { lease, onLost };
     this.#leases.add(held);
     return () => this.#leases.delete(held);
@@ -84,10 +85,62 @@ export class LeaseRenewal {
   async #renewPortion(due: readonly HeldLease[]): Promise<void> {
     const { prefix, lockDurationMs } = this.#settings;
     const args = [lockDurationMs, ...due.flatMap(({ lease }) => leaseArguments(lease))];
-    const lost = readArray(await scripts.renewLeases.run(this.#connection, prefix, args)).map(readNumber);
-    for (const position of lost) {
-      const held = due[position - 1];
-      if (held !== undefined && this.#leases.delete(held)) held.onLost();
+    const lost = readArray(await scripts.renewLeases.run(this.#connection, prefix, args)).map(readArray);
+    for (const [position, reason] of lost) {
+      const held = due[readNumber(position) - 1];
+      if (held !== undefined && this.#leases.delete(held))
+        held.onLost(readOptional(reason, (json) => decodeReason(readString(json))));
     }
   }
+}
+
+/** Parts of a connection that {@link EndedLeases} uses. */
+export interface EndedLeasesParts {
+  readonly settings: RedisSettings;
+  readonly logger: Logger;
+  readonly recorder: LeaseRecorder;
+}
+
+/**
+ * Leases that another process ended before this one has a delivery for them: the message may arrive before the reply
+ * that grants the lease. {@link LeaseRenewal.holds} asks Redis about older replies.
+ */
+export class EndedLeases {
+  readonly #ended = new Map<string, NodeJS.Timeout>();
+  readonly #parts: EndedLeasesParts;
+
+  constructor(parts: EndedLeasesParts) {
+    this.#parts = parts;
+  }
+
+  add(lease: LeaseName): void {
+    const timer = setTimeout(() => this.free(lease), this.#parts.settings.lockDurationMs / 2);
+    this.#ended.set(leaseName(lease), timer);
+  }
+
+  has(lease: LeaseName): boolean {
+    return this.#ended.has(leaseName(lease));
+  }
+
+  /** Frees the slot of a lease that has ended, and for which no handler runs. */
+  free(lease: LeaseName): void {
+    clearTimeout(this.#ended.get(leaseName(lease)));
+    this.#ended.delete(leaseName(lease));
+    const { recorder, logger } = this.#parts;
+    recorder.freeSlot(lease).catch((error: unknown) => {
+      logger.warn(
+        { err: withoutArguments(error) },
+        'could not free the slot of an ended event; it is freed when this process ends',
+      );
+    });
+  }
+
+  close(): void {
+    for (const timer of this.#ended.values()) clearTimeout(timer);
+    this.#ended.clear();
+  }
+}
+
+function leaseName({ token, jobId, starts }: LeaseName): string {
+  return `${token} ${jobId} ${starts}`;
 }

@@ -125,7 +125,7 @@ describe('a lease', () => {
     await shop.transport.publish([envelope('a')]);
     const delivery = await next(shop);
     const reasons: Error[] = [];
-    delivery.onRevoked = (reason) => reasons.push(reason);
+    delivery.onRevoked = (reason) => void reasons.push(reason);
     const { queue, jobId } = leaseOf(delivery);
     await admin.set(`${queue}${jobId}:lock`, 'another');
     await until(() => reasons.length > 0);

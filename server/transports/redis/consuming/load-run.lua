@@ -3,28 +3,17 @@ Reads all entries of a run for a delivery. An event that was accepted before its
 
 KEYS[1]  prefix of the transport, a hash tag from which every key is derived
 ARGV     lease
-Reply    checkpoints, outputs, milliseconds until the next wait resolves by time or nothing; nothing at all if the lease is lost
+Reply    checkpoints, outputs, milliseconds until the next wait resolves by time or nothing, offers as offersOf returns them; nothing at all if the lease is lost
 Access   works
 ]]
 --- @include "../connection/prelude.lua"
+--- @include "../jobs/event-data.lua"
 --- @include "../jobs/leases.lua"
 --- @include "../runs/run-records.lua"
+--- @include "../runs/run-waits.lua"
 --- @include "./own-timers.lua"
 
 -- `ensureRun(queue, id, serviceType)` stores the run of a job that was accepted before its type kept runs.
-
--- The body is a text in JSON, which Lua does not decode if it has half of a surrogate pair.
-local function withoutBody(data)
-  local _, bodyStart = string.find(data, ',"body":"', 1, true)
-  local from = bodyStart and bodyStart + 1
-  while from do
-    local stop = string.find(data, '["\\]', from)
-    if not stop then break end
-    if string.sub(data, stop, stop) == '"' then return string.sub(data, 1, bodyStart) .. 'null' .. string.sub(data, stop) end
-    from = stop + 2
-  end
-  return data
-end
 
 local function ensureRun(queue, id, serviceType)
   if call('EXISTS', key('run', serviceType, id)) == 1 then return end
@@ -43,4 +32,5 @@ if leaseOf(queue, id, token, starts) ~= 'ok' then return nil end
 ensureRun(queue, id, serviceType)
 local dueInMs = resolveOwnTimers(serviceType, id)
 local run = key('run', serviceType, id)
-return { call('HGETALL', run .. ':checkpoints'), call('HGETALL', run .. ':outputs'), dueInMs }
+local offers = offersOf(serviceType, id)
+return { call('HGETALL', run .. ':checkpoints'), call('HGETALL', run .. ':outputs'), dueInMs, offers }

@@ -6,10 +6,11 @@ import { loneEvents, loneLimitMs } from '../../lone-events.js';
 import type { Logger } from '../../transport.js';
 import { readArray, readNumber, readOptional } from '../connection/reply.js';
 import { scripts } from '../connection/script.js';
+import { eventIdOf } from '../names.js';
 import { withoutArguments } from '../redis-errors.js';
 import type { RedisSettings } from '../redis-options.js';
 import type { Lease } from './lease-recorder.js';
-import type { LeaseRenewal } from './lease-renewal.js';
+import type { EndedLeases, LeaseRenewal } from './lease-renewal.js';
 import type { Job, WorkerQueue } from './worker-queue.js';
 
 // A job that has to run alone waits for another such job, and for those that have their turn.
@@ -22,6 +23,7 @@ export interface LostJobsParts {
   readonly logger: Logger;
   readonly connection: Redis;
   readonly renewal: LeaseRenewal;
+  readonly endedLeases: EndedLeases;
 }
 
 /** Delivery of a job that a process lost. */
@@ -92,6 +94,7 @@ export class LostJobs {
       start = resolve;
     });
     const end = loneEvents.reserve({
+      id: eventIdOf(job.id),
       clock: systemClock,
       limitMs,
       begin(isOnly) {
@@ -113,7 +116,8 @@ export class LostJobs {
     try {
       await started;
       endRenewal();
-      if (!isLost) await deliver({ isAlone: () => isAlone });
+      if (isLost) this.#parts.endedLeases.free(lease);
+      else await deliver({ isAlone: () => isAlone });
     } finally {
       signal.removeEventListener('abort', start);
       ended.abort();

@@ -1,11 +1,21 @@
 import type { Redis } from 'ioredis';
 import { maxTimeoutMs } from '../../clock.js';
-import type { CommitResult, Delivery, Envelope, Outcome, RunWait } from '../../delivery.js';
+import type {
+  CommitResult,
+  Delivery,
+  Envelope,
+  Offer,
+  Outcome,
+  RevokedCallback,
+  RunWait,
+  Verdict,
+} from '../../delivery.js';
+import { TickBatch } from '../../tick-batch.js';
 import { readArray, readHash, readNumber, readOptional, readString } from '../connection/reply.js';
 import { scripts } from '../connection/script.js';
-import { argumentBatches, TickBatch } from '../connection/tick-batch.js';
+import { argumentBatches } from '../connection/script-limits.js';
 import { runKeyOf } from '../names.js';
-import { readCheckpoints } from '../runs/stored-runs.js';
+import { readCheckpoints, readOffers } from '../runs/stored-runs.js';
 import { type Lease, type LeaseCheckpoint, type LeaseRecorder, leaseArguments } from './lease-recorder.js';
 
 /** Parts of a delivery that the job and its run determine. */
@@ -14,8 +24,10 @@ interface DeliveryDetails {
   readonly attempt: number;
   readonly checkpoints: ReadonlyMap<string, string>;
   readonly refusal: Error | undefined;
+  readonly isAdmitted: boolean;
   /** Milliseconds until the first open wait of the run resolves by time. */
   readonly dueInMs?: number | undefined;
+  readonly offers?: readonly Offer[] | undefined;
 }
 
 /** Attempt that is leased to this process until it commits or the lease is lost. */
@@ -24,8 +36,11 @@ export class RedisDelivery implements Delivery {
   readonly attempt: number;
   readonly checkpoints: ReadonlyMap<string, string>;
   readonly refusal: Error | undefined;
-  onRevoked: ((reason: Error) => void) | undefined;
+  readonly isAdmitted: boolean;
+  onRevoked: RevokedCallback | undefined;
   onRecorded: Delivery['onRecorded'];
+  onOffered: Delivery['onOffered'];
+  offers: readonly Offer[];
   readonly #recorder: LeaseRecorder;
   readonly #entries: KnownEntries;
   /** One call at a time: each knows what the one before it has returned, and returns only what is new. */
@@ -69,7 +84,9 @@ export class RedisDelivery implements Delivery {
     this.attempt = details.attempt;
     this.checkpoints = details.checkpoints;
     this.refusal = details.refusal;
+    this.isAdmitted = details.isAdmitted;
     this.#entries = new KnownEntries(details.checkpoints.size, (key, value) => this.onRecorded?.(key, value));
+    this.offers = details.offers ?? [];
     this.#readWhenDue(details.dueInMs);
   }
 
@@ -82,8 +99,10 @@ export class RedisDelivery implements Delivery {
     const reply = this.#recorder.commit(lease, this, outcome, handlerEnd !== undefined && !lease.retainsRuns);
     this.#endLease();
     // The fetch that follows is sent after the outcome.
-    if (handlerEnd === undefined) this.#freeSlot();
-    else this.#overdue = this.#keepSlot(lease, handlerEnd, reply);
+    if (this.#overdue === undefined) {
+      if (handlerEnd === undefined) this.#freeSlot();
+      else this.#overdue = this.#keepSlot(lease, handlerEnd, reply);
+    }
     try {
       return await reply;
     } finally {
@@ -103,7 +122,7 @@ export class RedisDelivery implements Delivery {
   }
 
   /** Keeps the slot of this process, and that of the type in Redis unless it is a run, until the handler returns. */
-  async #keepSlot(lease: Lease, handlerEnd: Promise<void>, reply: Promise<CommitResult>): Promise<void> {
+  async #keepSlot(lease: Lease, handlerEnd: Promise<void>, reply?: Promise<CommitResult>): Promise<void> {
     await Promise.allSettled([handlerEnd, reply]);
     this.#freeSlot();
     // The rebalance after the end of this process frees what it abandoned.
@@ -116,9 +135,19 @@ export class RedisDelivery implements Delivery {
     return this.#checkpoints.add({ ...checkpoint, lease: this.#lease });
   }
 
+  admit(): Promise<CommitResult> {
+    return this.#recorder.admit(() => this.#lease);
+  }
+
   async wait(waits: readonly RunWait[]): Promise<CommitResult> {
     const result = await this.#recorder.wait(() => this.#lease, waits);
     for (const { delayMs } of waits) this.#readWhenDue(delayMs);
+    return result;
+  }
+
+  async decide(offer: Offer, verdict: Verdict): Promise<CommitResult> {
+    const { result, offers } = await this.#recorder.decide(() => this.#lease, offer, verdict);
+    if (this.#isLeased) this.#learnOffers(offers);
     return result;
   }
 
@@ -127,14 +156,20 @@ export class RedisDelivery implements Delivery {
     if (!this.#isLeased) return;
     const known = this.#entries.count;
     this.#recorder.newEntries(this.#lease, known, isTimed).then(
-      ({ entries, dueInMs }) => {
+      ({ entries, dueInMs, offers }) => {
         if (!this.#isLeased) return;
         this.#entries.add(known, entries);
+        this.#learnOffers(offers);
         if (isTimed) this.#readWhenDue(dueInMs);
       },
       // The lease is lost with the connection, and the next delivery reads all entries.
       () => {},
     );
+  }
+
+  #learnOffers(offers: readonly Offer[]): void {
+    this.offers = offers;
+    if (offers.length > 0) this.onOffered?.();
   }
 
   /** Ends the lease: a later commit changes nothing. */
@@ -143,7 +178,19 @@ export class RedisDelivery implements Delivery {
     this.#endLease();
     this.#freeSlot();
     this.#finish();
-    this.onRevoked?.(reason);
+    void this.onRevoked?.(reason);
+  }
+
+  /**
+   * Ends the lease, after another process has recorded the outcome. The slots of this process, of the type and of the
+   * key, which Redis keeps for the lease, are free when the handler has returned.
+   */
+  interrupt(reason: Error): void {
+    if (!this.#isLeased) return;
+    const lease = this.#lease;
+    this.#endLease();
+    this.#overdue = this.#keepSlot({ ...lease, retainsRuns: false }, this.onRevoked?.(reason) ?? Promise.resolve());
+    this.#finish();
   }
 
   get #isLeased(): boolean {
@@ -211,7 +258,7 @@ class KnownEntries {
 }
 
 /** Record of a run as a delivery begins with it. */
-export interface LoadedRun extends Pick<DeliveryDetails, 'checkpoints' | 'dueInMs'> {
+export interface LoadedRun extends Pick<DeliveryDetails, 'checkpoints' | 'dueInMs' | 'offers'> {
   /** An entry was recorded while the run was read. */
   readonly isStale: boolean;
 }
@@ -219,10 +266,9 @@ export interface LoadedRun extends Pick<DeliveryDetails, 'checkpoints' | 'dueInM
 /** Messages about a run that arrived while it was read. */
 interface Noted {
   isStale: boolean;
-  isEnded: boolean;
 }
 
-/** Loads the records of runs before their deliveries, and notes the messages about them that arrive meanwhile. */
+/** Loads the records of runs before their deliveries, and notes the entries that are recorded meanwhile. */
 export class RunLoader {
   readonly #connection: Redis;
   readonly #prefix: string;
@@ -233,14 +279,14 @@ export class RunLoader {
     this.#prefix = prefix;
   }
 
-  /** Loads a run. Returns `undefined` if its lease was lost, or another process has ended it. */
+  /** Loads a run. Returns `undefined` if its lease was lost. */
   async load(lease: Lease, isHeld: () => Promise<boolean>): Promise<LoadedRun | undefined> {
     const runKey = runKeyOf(lease.serviceType, lease.jobId);
-    const noted: Noted = { isStale: false, isEnded: false };
+    const noted: Noted = { isStale: false };
     this.#reading.set(runKey, noted);
     try {
       const record = await this.#loadRecord(lease);
-      if (record === undefined || !(await isHeld()) || noted.isEnded) return undefined;
+      if (record === undefined || !(await isHeld())) return undefined;
       return { ...record, isStale: noted.isStale };
     } finally {
       this.#reading.delete(runKey);
@@ -254,13 +300,6 @@ export class RunLoader {
     return noted !== undefined;
   }
 
-  /** Notes that another process has ended a run. Returns `false` if the run is not being read. */
-  noteEnd(serviceType: string, jobId: string): boolean {
-    const noted = this.#reading.get(runKeyOf(serviceType, jobId));
-    if (noted !== undefined) noted.isEnded = true;
-    return noted !== undefined;
-  }
-
   /** Notes that entries of all runs may have been recorded. */
   noteAll(): void {
     for (const noted of this.#reading.values()) noted.isStale = true;
@@ -269,10 +308,11 @@ export class RunLoader {
   async #loadRecord(lease: Lease): Promise<Omit<LoadedRun, 'isStale'> | undefined> {
     const reply = await scripts.loadRun.run(this.#connection, this.#prefix, leaseArguments(lease));
     if (reply === null) return undefined;
-    const [checkpoints, outputs, dueInMs] = readArray(reply);
+    const [checkpoints, outputs, dueInMs, offers] = readArray(reply);
     return {
       checkpoints: readCheckpoints(readHash(checkpoints), readHash(outputs)),
       dueInMs: readOptional(dueInMs, readNumber),
+      offers: readOffers(offers),
     };
   }
 }

@@ -2,6 +2,7 @@ import type { CommitResult, Envelope, FailedOutcome, Outcome } from '../../deliv
 import type { RunRecord } from '../../event-record.js';
 import type { RunStore } from '../../transport.js';
 import type { CommandClient } from '../connection/command-client.js';
+import { redisKey } from '../connection/keys.js';
 import { scripts } from '../connection/script.js';
 import { cancel } from '../events/cancel.js';
 import { outcomeArguments } from '../jobs/event-codec.js';
@@ -44,7 +45,8 @@ export class RedisRuns implements RunStore {
 
   async watch(type: string, id: string, onChange: () => void, service?: string): Promise<() => void> {
     const runEnds = await this.#parts.consumption.listening();
-    return runEnds?.changes.watch(...this.#place(type, id, service), onChange) ?? (() => {});
+    const channel = redisKey(this.#parts.settings.prefix, 'run-changes', ...this.#place(type, id, service));
+    return runEnds?.announcements.watch(channel, onChange) ?? (() => {});
   }
 
   async ended(type: string, id: string, signal: AbortSignal, service?: string): Promise<RunRecord | undefined> {
@@ -67,8 +69,8 @@ export class RedisRuns implements RunStore {
     return readCommitResult(await commands.run((client) => scripts.endRun.run(client, settings.prefix, args)));
   }
 
-  cancel(id: string, conclude: (envelope: Envelope) => FailedOutcome): Promise<boolean> {
-    return cancel(this.#parts, id, conclude);
+  cancel(id: string, conclude: (envelope: Envelope) => FailedOutcome, service?: string): Promise<boolean> {
+    return cancel({ ...this.#parts, ...(service !== undefined && { service }) }, id, conclude);
   }
 
   #place(type: string, id: string, service = this.#parts.service): [serviceType: string, jobId: string] {

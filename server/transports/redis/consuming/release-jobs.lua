@@ -1,5 +1,5 @@
 --[[
-Releases leased jobs with no attempt spent: in the order of their start they are the next of their queue. Jobs of a type that has another queue by now, or that exceed a limit, return to the gate.
+Releases leased jobs with no attempt spent: in the order of their start they are the next of their queue. Jobs of a type that has a rate or another queue by now, or is paused, or that exceed a limit, return to the gate.
 
 KEYS[1]  prefix of the transport, a hash tag from which every key is derived
 ARGV     queue, 1 if the handlers of the jobs were started, (job id, token)...
@@ -26,7 +26,7 @@ for index = #ARGV - 1, 3, -2 do
     if wereStarted then noteInterruption(queue .. id) end
     call('HDEL', queue .. id, 'started', 'leased')
     local exceeds = state.concurrency and state.taken > state.concurrency or not mayRunOn(serviceType, queue .. id)
-    if queueKey(state.queue) == queue and not exceeds then
+    if queueKey(state.queue) == queue and not exceeds and not state.isPaused and not isRated(serviceType) then
       call('RPUSH', queue .. 'wait', id)
     else
       countReturned(serviceType)

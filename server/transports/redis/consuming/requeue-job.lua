@@ -8,7 +8,6 @@ Access   works
 ]]
 --- @include "../connection/prelude.lua"
 --- @include "../jobs/gates.lua"
---- @include "../jobs/key-queues.lua"
 --- @include "../jobs/leases.lua"
 --- @include "../jobs/type-states.lua"
 --- @include "../statistics/counters.lua"
@@ -22,8 +21,7 @@ if isSubscribed(serviceType) then
   countReturned(serviceType)
   -- The handler did not start.
   call('HDEL', queue .. id, 'leased')
-  call('LPOP', key('starts', serviceType))
-  uncountKeyStart(serviceType, queue .. id)
+  uncountStart(serviceType, queue .. id)
   -- Without the delay a process that is not yet, or no longer, part of the rebalance would take it again at once.
   if queueKey(stateOf(serviceType).queue) == queue then
     enterLater(serviceType, id, delayMs)

@@ -2,7 +2,7 @@
 Stores waits of a run, and accepts their child runs for its service alone. A wait whose key is stored or recorded is left as it is.
 
 KEYS[1]  prefix of the transport, a hash tag from which every key is derived
-ARGV     lease, number of waits, (key, delay in milliseconds or empty, type of the event or empty, key of the event, encoded key or empty, retry or approval or empty, events of a cancelled child as JSON or empty, 1 if a child run follows, envelope, events that it receives)...
+ARGV     lease, number of waits, (key, delay in milliseconds or empty, type of the event or empty, key of the event, encoded key or empty, retry, approval, judged or empty, events of a cancelled child as JSON or empty, 1 if a child run follows, envelope, events that it receives)...
 Reply    ok, or fenced if the lease is lost
 Access   stores
 ]]
@@ -43,10 +43,11 @@ for _ = 1, takeNumber() do
       event = eventType ~= '' and { type = eventType, key = eventKey, shownKey = shownKey ~= '' and shownKey or nil } or nil,
       child = child and acceptChild(child) or nil,
       isApproval = purpose == 'approval' or nil,
+      isJudged = purpose == 'judged' or nil,
       onCancel = onCancel ~= '' and onCancel or nil,
     }
     addWait(serviceType, id, name, wait)
-    if wait.event then takeKept(serviceType, id, name, wait) end
+    if wait.event then takeKept(serviceType, id) end
     if purpose == 'retry' then countOne(serviceType, 't') else changesOf(serviceType) end
   end
 end

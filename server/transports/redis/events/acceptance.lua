@@ -5,25 +5,18 @@
 --- @include "../statistics/counters.lua"
 --- @include "../runs/run-records.lua"
 --- @include "../runs/run-waits.lua"
-
--- Deduplication ids. One is remembered for its window, and until its event has ended in every service.
--- `forgetDedupe(dedupe)` ends the memory, or lets it end with the window; `endDedupe(job)` counts an end.
-
-local function forgetDedupe(dedupe)
-  local untilMs = tonumber(call('HGET', dedupe, 'until'))
-  if untilMs > now then call('PEXPIREAT', dedupe, untilMs) else call('DEL', dedupe) end
-end
-
-local function endDedupe(job)
-  local dedupe = call('HGET', job, 'dedupe')
-  if not dedupe or call('EXISTS', dedupe) == 0 then return end
-  if call('HINCRBY', dedupe, 'pending', -1) <= 0 then forgetDedupe(dedupe) end
-end
+--- @include "../runs/suspended-runs.lua"
+--- @include "./event-ends.lua"
 
 -- Acceptance of events: `takeEnvelope()` reads what `envelopeArguments` writes, and `queueJob(route, envelope, id, depth)`
--- passes it to the gate of one service. `takeEmit()` reads what `emitArguments` writes, and `acceptEmit(emit)`
+-- passes it to the gate of one service. `acceptTriggered(route, envelope)` accepts a run that an event triggers. `takeEmit()` reads what `emitArguments` writes, and `acceptEmit(emit)`
 -- deduplicates it and passes it to the service that it names, or else to every one that subscribes to its type: it returns the id of the earlier event if it
--- is a duplicate or was debounced, `constants.unsubscribedReply` if no service subscribes to its type, else an empty string.
+-- is a duplicate or was debounced, `constants.unsubscribedReply` if nobody receives it, else an empty string.
+-- `cancelChildren(waits, outcome, reason)` cancels the child runs that a run waited for, with the error and the durations of
+-- an outcome. Processes that run one of them receive the reason, an error as JSON.
+--
+-- `dataLoss(epoch)` returns `'lost'` if Redis has lost its data since the epoch began, and `'recovering'` while services
+-- register again; nothing if events can be accepted.
 
 local knownRoutes
 
@@ -41,12 +34,62 @@ local function takeEmit()
   if (addressee or '') ~= '' then envelope.addressee = addressee end
   envelope.receives = take()
   if dedupeId ~= '' then envelope.dedupe, envelope.windowMs = key('dedupe', envelope.type, dedupeId), windowMs end
+  local overlap = take() or ''
+  if overlap ~= '' and envelope.key ~= '' then envelope.overlap = key('overlap', envelope.type, envelope.key) end
+  -- The error of the events that it replaces.
+  if overlap ~= 'skip' and envelope.overlap then envelope.replaces = overlap end
+  local recorded = take() or ''
+  if recorded ~= '' then envelope.recorded = cjson.decode(recorded) end
   return envelope
 end
 
 -- In a block of its own: a script has at most 200 local names.
-local queueJob, acceptEmit
+local queueJob, acceptTriggered, acceptEmit, cancelChildren
 do
+  local function cancel(serviceType, id, outcome, reason, followUps)
+    local isRun, queue, attempt = hasRun(serviceType, id), nil, nil
+    if isRun then
+      local status
+      restoreRun(serviceType, id)
+      queue, status, attempt = unpack(call('HMGET', key('run', serviceType, id), 'queue', 'status', 'attempt'))
+      if not queue or status then return end
+    else
+      queue = jobQueue(serviceType, id)
+      if not queue then return end
+      attempt = (call('HGET', queue .. id, 'atm') or 0) + 1
+    end
+    local waits = isRun and dropWaits(serviceType, id) or {}
+    interrupt(queue, id, serviceType, reason)
+    changesOf(serviceType)
+    endJob(queue, id, serviceType, isRun, {
+      status = 'failed', isCancelled = true, value = outcome.value, bucket = outcome.bucket,
+      durationMs = outcome.durationMs, attempt = tonumber(attempt),
+    })
+    for _, stored in ipairs(followUps) do acceptEmit(readFrom(stored, takeEmit)) end
+    cancelChildren(waits, outcome, reason)
+  end
+
+  function cancelChildren(waits, outcome, reason)
+    for _, wait in ipairs(waits) do
+      if wait.child then
+        cancel(wait.child.serviceType, wait.child.id, outcome, reason, cjson.decode(wait.onCancel or '[]'))
+      end
+    end
+  end
+
+  -- Cancels the events of a key with an overlap, in every service.
+  local function cancelReplaced(envelope)
+    local first, others = unpack(call('HMGET', envelope.overlap, 'id', 'others'))
+    if not first then return end
+    for id in string.gmatch(first .. ' ' .. (others or ''), '%S+') do
+      for _, serviceType in ipairs(placesOf(id)) do
+        if typeOf(serviceType) == envelope.type then
+          cancel(serviceType, id, { value = envelope.replaces, durationMs = 0 }, envelope.replaces, {})
+        end
+      end
+    end
+  end
+
   -- Debounce windows: the event of a window is delayed until no other one of its key arrives. Its job notes the key in
   -- `window` until it is due or removed.
   --
@@ -103,9 +146,9 @@ do
     return envelope.addressee and { routeOfRun(envelope.addressee) } or routesOfType(envelope.type)
   end
 
-  -- As `triggeredId` of delivery.ts.
-  local function triggeredId(serviceType, causeId)
-    local place = 'trigger:' .. decodeName(typeOf(serviceType))
+  -- As `triggeredId` of derived-ids.ts.
+  local function triggeredId(serviceType, causeId, type)
+    local place = 'trigger:' .. decodeName(typeOf(serviceType)) .. '\31' .. decodeName(type)
     local hex = redis.sha1hex(decodeName(serviceOf(serviceType)) .. '/' .. causeId .. '/' .. place)
     local groups = { hex:sub(1, 8), hex:sub(9, 12), hex:sub(13, 16), hex:sub(17, 20), hex:sub(21, 32) }
     return 'e-' .. table.concat(groups, '-')
@@ -127,6 +170,12 @@ do
     return string.match(envelope.head, '^(.*),"body":"') .. ',"body":"null"' .. tail
   end
 
+  local function holdDedupe(job, field, dedupe)
+    if not dedupe then return end
+    call('HSET', job, field, dedupe)
+    call('HINCRBY', dedupe, 'pending', 1)
+  end
+
   function queueJob(route, envelope, id, depth, dueAt)
     local serviceType = route.serviceType
     local queue = queueKey(stateOf(serviceType).queue)
@@ -138,10 +187,11 @@ do
     call('HSET', queue .. id, 'name', route.type, 'data', data, 'opts', '{}', 'timestamp', nowText,
       'priority', envelope.priority, 'serviceType', serviceType, 'order', order)
     if keyName ~= '' then call('HSET', queue .. id, 'key', keyName) end
-    if envelope.dedupe and not route.isTriggered then
-      call('HSET', queue .. id, 'dedupe', envelope.dedupe)
-      call('HINCRBY', envelope.dedupe, 'pending', 1)
+    if not route.isTriggered then
+      holdDedupe(queue .. id, 'dedupe', envelope.dedupe)
+      holdDedupe(queue .. id, 'overlap', envelope.overlap)
     end
+    if route.isBacklog then call('ZADD', key('backlog', serviceType), sequence, id) end
     countOne(serviceType, 'r')
     indexEvent(serviceType, id, requestIdIn(envelope.head))
     if route.retainsRuns then
@@ -152,6 +202,9 @@ do
         -- For a replay.
         call('HSET', queue .. id, 'receives', envelope.receives)
         keepEvents(serviceType, id, envelope.receives)
+      end
+      for _, entry in ipairs(envelope.recorded or {}) do
+        appendEntry(serviceType, id, entry[1], '0', entry[2], entry[3])
       end
     end
     if dueAt then
@@ -179,7 +232,7 @@ do
 
   -- Returns the id of the event that waits in its debounce window if this one replaced its payload.
   local function acceptFor(route, envelope, id, depth)
-    if not route.debounce then
+    if not route.debounce or envelope.recorded then
       queueJob(route, envelope, id, depth)
       return nil
     end
@@ -194,22 +247,26 @@ do
     return waiting
   end
 
+  function acceptTriggered(route, envelope)
+    acceptFor(route, envelope, triggeredId(route.serviceType, decodeName(string.sub(envelope.id, 3)), envelope.type), envelope.depth + 1)
+  end
+
   local function accept(envelope)
     local isHandled, isAccepted, waiting = false, false, nil
     for _, route in ipairs(routesOf(envelope)) do
       if route.isTriggered then
         isAccepted = true
-        acceptFor(route, envelope, triggeredId(route.serviceType, decodeName(string.sub(envelope.id, 3))), envelope.depth + 1)
+        acceptTriggered(route, envelope)
       else
         isHandled = true
         local replaced = acceptFor(route, envelope, envelope.id, envelope.depth)
         if replaced then waiting = waiting or replaced else isAccepted = true end
       end
     end
-    if isHandled then return true, not isAccepted and waiting or nil end
+    if isHandled then return not isAccepted and waiting or nil end
     countOne(envelope.sender, 'r')
     countOne(envelope.sender, 'c')
-    return #routesOf(envelope) > 0
+    return nil
   end
 
   local function countDuplicate(envelope)
@@ -223,22 +280,38 @@ do
     if not isHandled then countOne(envelope.sender, 'deduplicated') end
   end
 
+  local function remember(dedupe, id, windowMs)
+    if dedupe then call('HSET', dedupe, 'id', id, 'until', now + math.ceil(windowMs), 'pending', 0) end
+  end
+
+  local function forgetUnheld(dedupe)
+    if dedupe and call('HGET', dedupe, 'pending') == '0' then forgetDedupe(dedupe) end
+  end
+
   function acceptEmit(envelope)
-    local dedupe = envelope.dedupe
+    local dedupe, overlap = envelope.dedupe, envelope.overlap
     local earlier = dedupe and call('HGET', dedupe, 'id')
+    if not earlier and overlap and not envelope.replaces then earlier = call('HGET', overlap, 'id') end
     if earlier then
       countDuplicate(envelope)
       return earlier
     end
+    if envelope.replaces then cancelReplaced(envelope) end
+    local isReceived = not envelope.recorded and resolveByEvent(envelope) or #routesOf(envelope) > 0
     -- An event that nobody received may be repeated: its services may start later.
-    if not resolveByEvent(envelope) and #routesOf(envelope) == 0 then dedupe = nil end
-    if dedupe then
-      call('HSET', dedupe, 'id', envelope.id, 'until', now + math.ceil(envelope.windowMs), 'pending', 0)
-    end
-    local isSubscribed, waiting = accept(envelope)
-    if dedupe and call('HGET', dedupe, 'pending') == '0' then forgetDedupe(dedupe) end
-    return waiting or isSubscribed and '' or constants.unsubscribedReply
+    if not isReceived then dedupe, overlap = nil, nil end
+    remember(dedupe, envelope.id, envelope.windowMs)
+    remember(overlap, envelope.id, 0)
+    local waiting = accept(envelope)
+    forgetUnheld(dedupe)
+    forgetUnheld(overlap)
+    return waiting or isReceived and '' or constants.unsubscribedReply
   end
+end
+
+local function dataLoss(epoch)
+  if epoch ~= '' and call('HGET', key('epoch'), 'id') ~= epoch then return 'lost' end
+  return call('EXISTS', key('recovering')) == 1 and 'recovering' or nil
 end
 
 --- @per-call

@@ -15,13 +15,13 @@ async function readDeadLetters(
   commands: CommandClient,
   serviceType: string,
   limit: number,
-  { requestId, since = 0 }: DeadLetterFilter,
+  { requestId, since = 0, until = Number.MAX_SAFE_INTEGER }: DeadLetterFilter,
 ): Promise<DeadLetterRecord[]> {
   const request = requestId === undefined ? ['', ''] : requestArguments(requestId);
   const found: DeadLetterRecord[] = [];
   let last: string | undefined = '';
   while (last !== undefined && found.length < limit) {
-    const args = [serviceType, limit - found.length, since, ...request, last];
+    const args = [serviceType, limit - found.length, since, until, ...request, last];
     const [deadLetters, stoppedAt] = readArray(await commands.runScript(scripts.readDeadLetters, args));
     found.push(...readArray(deadLetters).map((deadLetter) => readDeadLetter(typeOf(serviceType), deadLetter)));
     last = readOptional(stoppedAt, readString);
@@ -56,10 +56,11 @@ async function replay(commands: CommandClient, service: string, id: string): Pro
   return readNumber(reply) === 1;
 }
 
-/** Returns the dead letters of a service on Redis. */
-export function redisDeadLetters(commands: CommandClient, service: string): DeadLetterStore {
+/** Returns the dead letters on Redis. @param own service of the connection */
+export function redisDeadLetters(commands: CommandClient, own: string): DeadLetterStore {
   return {
-    list: (type, limit, filter = {}) => readDeadLetters(commands, serviceTypeOf(service, type), limit, filter),
-    replay: (id) => replay(commands, service, id),
+    list: (type, limit, filter = {}) =>
+      readDeadLetters(commands, serviceTypeOf(filter.service ?? own, type), limit, filter),
+    replay: (id, service = own) => replay(commands, service, id),
   };
 }

@@ -1,5 +1,5 @@
 --- @include "../connection/prelude.lua"
---- @include "./attempt-ends.lua"
+--- @include "./event-ends.lua"
 
 -- `discard(queue, id)` fails a job of a service type that was retired.
 

@@ -7,7 +7,6 @@ Reply    numbers of dead letters, of runs, and of events that are pending
 Access   works
 ]]
 --- @include "../connection/prelude.lua"
---- @include "../jobs/dead-letters.lua"
 --- @include "../jobs/event-log.lua"
 --- @include "../jobs/type-states.lua"
 --- @include "../statistics/counters.lua"
@@ -26,8 +25,11 @@ local function erase(serviceType, id)
     call('HDEL', run, 'openWaits')
     if status == 'completed' then call('HSET', run, 'value', '') end
     call('DEL', run .. ':order', run .. ':checkpoints', run .. ':outputs')
-  elseif jobQueue(serviceType, id) or hasRun(serviceType, id) then
+  end
+  if not status and (jobQueue(serviceType, id) or hasRun(serviceType, id)) then
     pendingCount = pendingCount + 1
+  else
+    call('DEL', logKeys(serviceType, id))
   end
   if hasDeadLetter(serviceType, id) then
     deadLetterCount = deadLetterCount + 1

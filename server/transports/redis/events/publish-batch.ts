@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { Envelope } from '../../delivery.js';
+import { TickBatch } from '../../tick-batch.js';
 import type { Receipt } from '../../transport.js';
 import type { CommandClient } from '../connection/command-client.js';
 import type { DataEpoch } from '../connection/data-epoch.js';
 import { readArray, readString } from '../connection/reply.js';
 import { type ScriptArgument, scripts } from '../connection/script.js';
-import { argumentBatches, TickBatch } from '../connection/tick-batch.js';
+import { argumentBatches } from '../connection/script-limits.js';
 import { emitArguments, unsubscribedReply } from '../jobs/event-codec.js';
 import { eventIdOf } from '../names.js';
 

@@ -6,11 +6,10 @@ ARGV     token, milliseconds to remember it, epoch that the caller knows or empt
 Reply    for each event the result of acceptEmit; or a result of dataLoss, and nothing is accepted
 Access   stores
 ]]
---- @include "../connection/data-loss.lua"
+--- @include "./acceptance.lua"
 --- @include "../connection/prelude.lua"
 --- @include "../jobs/gates.lua"
 --- @include "../statistics/counters.lua"
---- @include "./acceptance.lua"
 
 local executed, rememberMs = key('executed', take()), take()
 local earlierReply = call('GET', executed)

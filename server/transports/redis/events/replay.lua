@@ -17,8 +17,8 @@ local executed, rememberMs = key('executed', take()), take()
 if call('EXISTS', executed) == 1 then return 1 end
 local service, id = take(), take()
 local deadLetter = key('dead-letter', service, id)
-local serviceType, data, priority, starts, keyName, receives =
-  unpack(call('HMGET', deadLetter, 'serviceType', 'data', 'priority', 'ats', 'key', 'receives'))
+local serviceType, data, priority, starts, keyName, receives, overlap, admitted =
+  unpack(call('HMGET', deadLetter, 'serviceType', 'data', 'priority', 'ats', 'key', 'receives', 'overlap', 'admitted'))
 if not serviceType then return 0 end
 local head, depth, replays = string.match(data, '^(.*),"depth":(%d+),"replays":(%d+)}$')
 local route = call('HGET', key('routes', typeOf(serviceType)), serviceType)
@@ -38,10 +38,20 @@ for _, part in ipairs({ 'order', 'checkpoints', 'outputs' }) do
     call('PERSIST', key('run', serviceType, id, part))
   end
 end
-local envelope = { head = head, key = keyName or '', priority = priority, delayMs = 0, replays = replays + 1, receives = receives or '' }
+local envelope = {
+  head = head, key = keyName or '', priority = priority, delayMs = 0, replays = replays + 1, receives = receives or '',
+  overlap = overlap,
+}
+-- One that is in use stands for the event that has it as well.
+if overlap and call('HSETNX', overlap, 'id', id) == 1 then
+  call('HSET', overlap, 'until', now, 'pending', 0)
+elseif overlap and not string.find((call('HGET', overlap, 'others') or '') .. ' ', ' ' .. id .. ' ', 1, true) then
+  call('HSET', overlap, 'others', (call('HGET', overlap, 'others') or '') .. ' ' .. id)
+end
 queueJob(cjson.decode(route), envelope, id, depth)
 -- The number of starts tells the leases of an event apart, those before the replay included.
 if starts then call('HSET', jobQueue(serviceType, id) .. id, 'ats', starts) end
+if admitted then call('HSET', jobQueue(serviceType, id) .. id, 'admitted', admitted) end
 arrangeTypes()
 writeChanges()
 call('SET', executed, '', 'PX', rememberMs)

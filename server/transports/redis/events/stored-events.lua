@@ -1,6 +1,5 @@
 --- @include "../connection/prelude.lua"
 --- @include "../jobs/attempts.lua"
---- @include "../jobs/dead-letters.lua"
 --- @include "../jobs/event-log.lua"
 --- @include "../jobs/type-states.lua"
 --- @include "../runs/read-run.lua"

@@ -4,15 +4,17 @@ import {
   type EventStatus,
   eventOfRun,
   keepAttempt,
+  nextRunPlace,
+  readRunPlace,
   toRecentEvents,
   toRequestRecords,
 } from '../../event-record.js';
-import type { EventLookup } from '../../transport.js';
+import type { DeadLetterError, EventLookup } from '../../transport.js';
 import type { CommandClient } from '../connection/command-client.js';
 import { readArray, readNumber, readOptional, readString, unexpected } from '../connection/reply.js';
 import { scripts } from '../connection/script.js';
 import { decodeAnyEnvelope, decodeError, readAttempts } from '../jobs/event-codec.js';
-import { encodeName, eventIdOf, jobIdOf, serviceOf, typeOf } from '../names.js';
+import { encodeName, eventIdOf, jobIdOf, serviceOf, serviceTypeOf, typeOf } from '../names.js';
 import { readRun } from '../runs/stored-runs.js';
 
 /** Returns the id of a request as arguments of a script: as JSON, and as the job id of the event with this id. */
@@ -112,7 +114,7 @@ function readBody(jobId: unknown, serviceType: unknown, data: unknown): string |
 
 function readStatus(status: unknown): EventStatus {
   if (status === 'active' || status === 'delayed' || status === 'waiting') return status;
-  if (status === 'completed' || status === 'failed' || status === 'cancelled') return status;
+  if (status === 'completed' || status === 'filtered' || status === 'failed' || status === 'cancelled') return status;
   throw unexpected('the status of an event', status);
 }
 
@@ -122,15 +124,51 @@ function readErased(reply: unknown): ErasedPayloads {
   return { deadLetters: deadLetters ?? 0, runs: runs ?? 0, pending: pending ?? 0 };
 }
 
+/** Returns the reply of `scripts.deadLetterErrors`. */
+function readDeadLetterErrors(reply: unknown): DeadLetterError[] {
+  return readArray(reply).flatMap((ofService) => {
+    const [serviceType, ...letters] = readArray(ofService);
+    const service = serviceOf(readString(serviceType));
+    return letters.map((letter) => {
+      const [jobId, request, at, attempt, error] = readArray(letter);
+      const id = eventIdOf(readString(jobId));
+      // A job whose data was changed in Redis carries no request.
+      const requestId = request === '' ? id : readString(JSON.parse(readString(request)));
+      const failure = { at: readNumber(at), attempt: readNumber(attempt), error: decodeError(readString(error)) };
+      return { id, service, requestId, ...failure };
+    });
+  });
+}
+
 /** Returns the lookups of the events of all services on Redis. */
 export function redisEvents(commands: CommandClient): Omit<EventLookup, 'overview'> {
   return {
     recent: async (type) => toRecentEvents(readEvents(await commands.runScript(scripts.recent, [encodeName(type)]))),
+    async runs(type, service, { limit, after }) {
+      const { part, number = '' } = readRunPlace(after);
+      const list = part === 'runs' ? part : 'dead-letters';
+      const args = [serviceTypeOf(service, type), limit, list, number];
+      const [found, stoppedAt] = readArray(await commands.runScript(scripts.runPage, args));
+      return { events: readEvents(found), ...nextRunPlace(part, readOptional(stoppedAt, readString)) };
+    },
     async find(id, { bodies = false } = {}) {
       return readEvents(await commands.runScript(scripts.find, [jobIdOf(id), bodies ? 'all' : 'shown']));
     },
     async request(requestId) {
       return toRequestRecords(readEvents(await commands.runScript(scripts.request, requestArguments(requestId))));
+    },
+    async kept(id) {
+      return readArray(await commands.runScript(scripts.kept, [jobIdOf(id)])).map((each) => {
+        const [serviceType, jobId, type] = readArray(each).map(readString);
+        const [of = '', run = '', kept = ''] = [serviceType, jobId, type];
+        return { type: decodeURIComponent(kept), service: serviceOf(of), runType: typeOf(of), runId: eventIdOf(run) };
+      });
+    },
+    async deadLetterErrors(type, limit) {
+      const reply = await commands.runScript(scripts.deadLetterErrors, [encodeName(type), limit]);
+      return readDeadLetterErrors(reply)
+        .sort((a, b) => b.at - a.at)
+        .slice(0, limit);
     },
     erase: async (requestId) => readErased(await commands.runScript(scripts.erase, requestArguments(requestId))),
   };

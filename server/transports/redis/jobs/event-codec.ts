@@ -1,12 +1,12 @@
 import type { ErrorInfo } from '../../../errors.js';
-import type { CompleteEnvelope, Envelope, Outcome } from '../../delivery.js';
+import type { AwaitedEvent, CompleteEnvelope, Envelope, Outcome } from '../../delivery.js';
+import { replacedInfo, UnexpectedDataError } from '../../errors.js';
 import type { AttemptRecord } from '../../event-record.js';
 import { durationBucket } from '../../statistics/durations.js';
 import { readArray, readNumber } from '../connection/reply.js';
 import type { ScriptArgument } from '../connection/script.js';
 import { checkedMs } from '../connection/script-limits.js';
 import { encodeName, eventIdOf, jobIdOf, serviceTypeOf } from '../names.js';
-import { UnexpectedDataError } from '../redis-errors.js';
 
 // BullMQ starts the lowest number first, from 1. Hubline starts the highest first, from 100 to -100.
 const lowestPriority = 101;
@@ -16,7 +16,7 @@ type WrittenFields =
   | keyof Pick<Envelope, 'id' | 'type' | 'requestId' | 'delayMs' | 'priority' | 'trace' | 'body'>
   | keyof Pick<Envelope, 'depth' | 'replays' | 'dedupe'>;
 
-/** Reply of a script that accepted an event to whose type no service subscribes. */
+/** Reply of a script that accepted an event that nobody receives. */
 export const unsubscribedReply = '-';
 
 /**
@@ -45,17 +45,38 @@ export function envelopeArguments(envelope: Envelope, sender: string): ScriptArg
   ];
 }
 
-/** Returns an envelope, its deduplication and its service as the arguments that `takeEmit` reads. */
+/** Returns an envelope, its deduplication, its service and what else its acceptance reads as the arguments that `takeEmit` reads. */
 export function emitArguments(envelope: Envelope, sender: string): ScriptArgument[] {
-  const { dedupe, service, type } = envelope;
+  const { dedupe, service, type, overlap = '' } = envelope;
+  const replaced = overlap === 'replace' ? JSON.stringify(replacedInfo(type)) : overlap;
   const window = dedupe === undefined ? ['', 0] : [encodeName(dedupe.id), checkedMs(dedupe.windowMs, 'dedupeWindowMs')];
   const addressee = service === undefined ? '' : serviceTypeOf(service, type);
-  return [...envelopeArguments(envelope, sender), ...window, addressee, receivesArgument(envelope)];
+  const recorded = envelope.recorded?.map(([key, value]) => [key, ...splitCheckpoint(value)]);
+  const rest = [receivesArgument(envelope), replaced, recorded === undefined ? '' : JSON.stringify(recorded)];
+  return [...envelopeArguments(envelope, sender), ...window, addressee, ...rest];
 }
 
-/** Returns the events that a run receives from its acceptance on, as `keepEvents` reads them; `''` if there are none. */
-export function receivesArgument({ receives = [] }: Envelope): string {
-  const events = receives.map(({ type, key }) => [encodeName(type), keyArgument(key)]);
+// The rest of a value is a step's output, which may be large and which observers do not read.
+const outputKey = ',"output":';
+/** End of a checkpoint without its output. */
+export const withoutOutput = 'null}';
+
+/** Divides a checkpoint into what observers read, and the output of its step; `''` if it has none. */
+export function splitCheckpoint(value: string): readonly [shown: string, output: string] {
+  const end = value.indexOf(outputKey);
+  if (end === -1) return [value, ''];
+  const from = end + outputKey.length;
+  return [value.slice(0, from) + withoutOutput, value.slice(from)];
+}
+
+/**
+ * Returns the events that a run receives, or that cancel it, from its acceptance on, as `keepEvents` reads them; `''` if
+ * there are none.
+ */
+export function receivesArgument({ receives = [], cancelOn = [] }: Envelope): string {
+  const placeOf = ({ type, key }: AwaitedEvent): string[] => [encodeName(type), keyArgument(key)];
+  const reasons = cancelOn.map((reason) => [...placeOf(reason), reason.isJudged === true ? 'judged' : 'cancel']);
+  const events = [...receives.map(placeOf), ...reasons];
   return events.length === 0 ? '' : JSON.stringify(events);
 }
 
@@ -150,6 +171,7 @@ export function outcomeArguments(
   }
   if (outcome.status === 'suspended') return [...head, outcome.seen];
   if (outcome.status === 'failed' && outcome.cancelled === true) head[0] = 'cancelled';
+  if (outcome.status === 'completed' && outcome.filtered === true) head[0] = 'filtered';
   const value = outcome.status === 'completed' ? (outcome.result ?? '') : JSON.stringify(outcome.error);
   const step = outcome.status === 'failed' ? [outcome.step ?? ''] : [];
   const { followUps } = outcome;

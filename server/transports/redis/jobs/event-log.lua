@@ -11,6 +11,10 @@
 --
 -- The record of an ended event is a text of lines: status, request id and cause id as JSON, times of acceptance, start
 -- and end, attempt, error as JSON, step, and a line of JSON per earlier attempt. A time that is unknown is empty.
+--
+-- `deadLetterKey(serviceType, id)`, `deadLetterKeys(serviceType, id)`, `deleteDeadLetter(serviceType, id)`,
+-- `countDeadLetters(serviceType)`. Redis deletes a dead letter with a maximum age; `forgetExpired(serviceType)` deletes
+-- what names it.
 
 local indexed, unindexed, logged
 -- Service types whose events no other service receives.
@@ -206,7 +210,8 @@ do
   local function recordOf(outcome)
     local isFailed = outcome.status == 'failed'
     local startedAt = outcome.durationMs and not outcome.isCancelled and string.format('%.0f', now - outcome.durationMs) or ''
-    return endedRecord(outcome.isCancelled and 'cancelled' or outcome.status, outcome.requestId, outcome.causeId,
+    local status = outcome.isCancelled and 'cancelled' or outcome.isFiltered and 'filtered' or outcome.status
+    return endedRecord(status, outcome.requestId, outcome.causeId,
       outcome.acceptedAt or '', startedAt, nowText, outcome.attempt, isFailed and outcome.value or '', outcome.step or '',
       outcome.attempts or '')
   end
@@ -261,6 +266,34 @@ do
       unindexed = {}
     end
   end
+end
+
+local function deadLetterKey(serviceType, id)
+  return key('dead-letter', serviceOf(serviceType), id)
+end
+local function deadLetterKeys(serviceType, id)
+  local deadLetter = deadLetterKey(serviceType, id)
+  return { deadLetter, deadLetter .. ':order', deadLetter .. ':checkpoints', deadLetter .. ':outputs' }
+end
+
+local function deleteDeadLetter(serviceType, id)
+  -- A record of the event keeps it in the index.
+  if not isLogged(serviceType, id) and not hasRetainedRun(serviceType, id) then
+    unindexEvent(serviceType, id, requestIdIn(call('HGET', deadLetterKey(serviceType, id), 'data')))
+  end
+  call('DEL', unpack(deadLetterKeys(serviceType, id)))
+  call('ZREM', key('dead-letters', serviceType), id)
+  call('ZREM', key('expiring', serviceType), id)
+end
+
+local function countDeadLetters(serviceType)
+  return call('ZCARD', key('dead-letters', serviceType)) - call('ZCOUNT', key('expiring', serviceType), '-inf', now)
+end
+
+local function forgetExpired(serviceType)
+  local expired = call('ZRANGEBYSCORE', key('expiring', serviceType), '-inf', now, 'LIMIT', 0, constants.maxEvictedDeadLetters)
+  for _, id in ipairs(expired) do deleteDeadLetter(serviceType, id) end
+  endIndexing(serviceType)
 end
 
 --- @per-call

@@ -8,7 +8,7 @@ Access   works
 ]]
 --- @include "../connection/prelude.lua"
 --- @include "./gates.lua"
---- @include "./overdue-slots.lua"
+--- @include "./key-queues.lua"
 
 local _, id, token, starts, serviceType = take(), take(), take(), take(), take()
 if not dropSlot(serviceType, overdueLease(token, id, starts)) then return end

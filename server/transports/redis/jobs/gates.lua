@@ -37,6 +37,8 @@ end
 -- - `holdOnToKey(serviceType, job)` after the end of an attempt, `freeKey(serviceType, job)` after that of an event, which
 --   frees the slot of its key
 -- - `countTaken(serviceType)`, `countReturned(serviceType)` count the events that stand in BullMQ
+-- - `uncountStart(serviceType, job)` takes back the start of a job: its handler did not start, or its service refused it
+-- - `isRated(serviceType)`: if a rate limits the starts of a type or of its keys
 -- - `opensAt(serviceType)` returns the time from which the limits of a type allow a start; nothing while they need an end
 -- - `arrangeTypes()` gives the types that changed their turns, and wakes workers; scripts call it once, at their end
 
@@ -114,13 +116,26 @@ local function countReturned(serviceType)
   changedTypes[serviceType] = true
 end
 
+local function isRated(serviceType)
+  local state = stateOf(serviceType)
+  return state.max or state.keys and state.keys.max
+end
+
+-- Starts are retained for longer than the window, for a rate with a longer one.
 local function countStart(serviceType)
   local state = stateOf(serviceType)
   if not state.max then return end
   local starts = key('starts', serviceType)
-  call('LPUSH', starts, now)
+  call('LPUSH', starts, nowText)
   call('LTRIM', starts, 0, state.max - 1)
-  call('PEXPIRE', starts, state.perMs)
+  call('PEXPIRE', starts, math.max(state.perMs, constants.retainedStartsMs))
+end
+
+local function uncountStart(serviceType, job)
+  if not isRated(serviceType) then return end
+  call('LREM', key('starts', serviceType), 1, call('HGET', job, 'processedOn') or '')
+  uncountKeyStart(serviceType, job)
+  changedTypes[serviceType] = true
 end
 
 local function endTurn(serviceType)
@@ -148,7 +163,8 @@ do
   function opensAt(serviceType)
     local state = stateOf(serviceType)
     if not state.isOpen or state.concurrency and state.taken >= state.concurrency then return nil end
-    local oldest = state.max and call('LINDEX', key('starts', serviceType), state.max - 1)
+    -- A lower maximum before may have forgotten starts up to `startsFrom`.
+    local oldest = state.max and (call('LINDEX', key('starts', serviceType), state.max - 1) or state.startsFrom)
     return oldest and oldest + state.perMs or 0
   end
 

@@ -9,14 +9,22 @@
 --
 -- - `enterKeyQueue(serviceType, id, order, keyName, isHeld)` and `leaveKeyQueue(serviceType, id)` add and remove an event
 -- - `popKeyQueue(serviceType)` takes the next event; afterwards `countKeyStart(...)` and `arrangeKeyQueue(...)`
+-- - `keyRateOpensAt(serviceType, keyName)` returns the time from which the rate of a key allows a start
 -- - `mayRunOn(serviceType, job)`: if a job that holds a slot may run beside the others of its key
 -- - `pauseKey(serviceType, job)` notes that a job no longer runs but holds its slot; `releaseKey(...)` frees the slot
--- - `uncountKeyStart(serviceType, job)` takes back the start of a job whose handler did not start
+-- - `uncountKeyStart(serviceType, job)` takes back the start of a job
 -- - `addHeld(serviceType, keyName, by)` counts taken slots
 -- - `openKeyQueues(serviceType)` makes the queues ready whose rate opened; returns the time at which the next one opens
 -- - `sortWaiting(serviceType)` moves some events after a type gained or lost its key; returns `true` if more are left
 -- - `forgetKeyQueues(serviceType)` ends the state of a type that lost its key, once nothing of it is left
 -- - `firstInKeyQueues(serviceType, count)` returns some of the ids, in no order
+--
+-- Slots of handlers that run on after their outcome. They count as taken until the handler returns, or its process is
+-- dead, and so does the slot of their key.
+--
+-- - `keepSlot(serviceType, token, id, starts, job, reason)` begins that, with a reason if another process has ended the event
+-- - `dropSlot(serviceType, lease)` ends it, `dropSlots(serviceType, process)` does so for a dead process
+-- - `interruption(serviceType, token, id, starts)` returns the reason with which the slot of a lease is kept, or `false`
 
 local never = constants.maxSafeInteger
 
@@ -62,6 +70,12 @@ local function mayRunOn(serviceType, job)
   return not keyName or hasFreeSlot(serviceType, keyName, true, limits.concurrency)
 end
 
+local function keyRateOpensAt(serviceType, keyName)
+  local limits = stateOf(serviceType).keys
+  local oldest = limits and limits.max and call('LINDEX', key('key-starts', serviceType, keyName), limits.max - 1)
+  return oldest and oldest + limits.perMs or 0
+end
+
 -- Returns nothing if the queue is empty.
 local function keyQueueOpensAt(serviceType, keyName)
   local order = call('ZRANGE', key('line', serviceType, keyName), 0, 0, 'WITHSCORES')[2]
@@ -70,8 +84,7 @@ local function keyQueueOpensAt(serviceType, keyName)
   if limits.concurrency and not hasFreeSlot(serviceType, keyName, tonumber(order) < 0, limits.concurrency) then
     return never
   end
-  local oldest = limits.max and call('LINDEX', key('key-starts', serviceType, keyName), limits.max - 1)
-  return oldest and oldest + limits.perMs or 0
+  return keyRateOpensAt(serviceType, keyName)
 end
 
 local function arrangeKeyQueue(serviceType, keyName)
@@ -121,15 +134,17 @@ local function countKeyStart(serviceType, job, keyName)
   holdKey(serviceType, job, keyName)
   if not limits.max then return end
   local starts = key('key-starts', serviceType, keyName)
-  call('LPUSH', starts, now)
+  call('LPUSH', starts, nowText)
   call('LTRIM', starts, 0, limits.max - 1)
   call('PEXPIRE', starts, limits.perMs)
 end
 
+-- Its own start: without a later one in its place, the window would be open too early.
 local function uncountKeyStart(serviceType, job)
   local limits = stateOf(serviceType).keys
-  local keyName = limits and limits.max and call('HGET', job, 'held')
-  if keyName then call('LPOP', key('key-starts', serviceType, keyName)) end
+  if not limits or not limits.max then return end
+  local keyName, startedAt = unpack(call('HMGET', job, 'held', 'processedOn'))
+  if keyName then call('LREM', key('key-starts', serviceType, keyName), 1, startedAt) end
 end
 
 -- A handler that runs on takes a slot beside the one that its event may hold.
@@ -193,4 +208,37 @@ local function sortWaiting(serviceType)
     arrangeKeyQueue(serviceType, keyName)
   end
   return firstKeyQueue(serviceType) ~= nil
+end
+
+-- A worker uses a token again.
+local function overdueLease(token, id, starts)
+  return table.concat({ token, id, starts }, ' ')
+end
+
+local function keepSlot(serviceType, token, id, starts, job, reason)
+  local keyName = call('HGET', job, 'held') or ''
+  local lease = overdueLease(token, id, starts)
+  call('HSET', key('overdue', serviceType), lease, keyName)
+  if reason then call('HSET', key('interrupted', serviceType), lease, reason) end
+  if keyName ~= '' then addHeld(serviceType, keyName, 1) end
+end
+
+local function dropSlot(serviceType, lease)
+  local overdue = key('overdue', serviceType)
+  local keyName = call('HGET', overdue, lease)
+  if not keyName then return false end
+  call('HDEL', overdue, lease)
+  call('HDEL', key('interrupted', serviceType), lease)
+  if keyName ~= '' then addHeld(serviceType, keyName, -1) end
+  return true
+end
+
+local function dropSlots(serviceType, process)
+  for _, lease in ipairs(call('HKEYS', key('overdue', serviceType))) do
+    if processOf(lease) == process then dropSlot(serviceType, lease) end
+  end
+end
+
+local function interruption(serviceType, token, id, starts)
+  return call('HGET', key('interrupted', serviceType), overdueLease(token, id, starts))
 end

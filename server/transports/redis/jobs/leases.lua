@@ -20,7 +20,7 @@ local function leaseOf(queue, id, token, starts, serviceType)
     return isPending and 'fenced' or 'already'
   end
   if not starts then return 'ok' end
-  local fields = call('HMGET', queue .. id, 'ats', 'timestamp', 'attempts', 'dedupe')
+  local fields = call('HMGET', queue .. id, 'ats', 'timestamp', 'attempts', 'dedupe', 'overlap')
   if fields[1] ~= starts then return 'fenced' end
   return 'ok', fields
 end

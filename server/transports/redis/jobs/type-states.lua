@@ -9,10 +9,11 @@ local function stateOf(serviceType)
   local state = states[serviceType]
   if state then return state end
   local fields = call('HMGET', key('dispatch', serviceType), 'queue', 'isOpen', 'concurrency', 'max', 'perMs', 'taken', 'turn',
-    'hasTimers', 'keys', 'hadKeys', 'hadRuns', 'hasNewer')
+    'hasTimers', 'keys', 'hadKeys', 'hadRuns', 'hasNewer', 'isPaused', 'startsFrom')
   state = {
     queue = fields[1] or serviceType,
-    isOpen = fields[2] == '1',
+    isOpen = fields[2] == '1' and not fields[13],
+    isPaused = fields[13] == '1',
     concurrency = fields[3] and tonumber(fields[3]),
     max = fields[4] and tonumber(fields[4]),
     perMs = fields[5] and tonumber(fields[5]),
@@ -23,6 +24,7 @@ local function stateOf(serviceType)
     hadKeys = fields[10] == '1',
     hadRuns = fields[11] == '1',
     hasNewer = fields[12] == '1',
+    startsFrom = fields[14] and tonumber(fields[14]),
   }
   states[serviceType] = state
   return state

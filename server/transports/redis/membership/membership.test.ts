@@ -61,7 +61,7 @@ it('starts a workflow by the trigger of the process that started last only', asy
   const triggeredBy = (type: string): Subscription => ({
     type: 'flow',
     retainsRuns: true,
-    trigger: type,
+    triggers: [type],
   });
   const { transport } = await consume([triggeredBy('a')]);
   await consume([triggeredBy('b')]);

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { ConsumeOptions, Logger } from '../../transport.js';
+import type { ConsumeOptions, Logger, PausedTypes } from '../../transport.js';
 import type { CommandClient } from '../connection/command-client.js';
 import { otherLayoutError } from '../connection/data-epoch.js';
 import { readArray, readNumber, readString } from '../connection/reply.js';
@@ -38,6 +38,7 @@ export class Membership {
   readonly #service: string;
   readonly #id: string;
   #startOrder: number | undefined;
+  #paused: PausedTypes | undefined;
   /** Hash of the description that Redis has of this process. */
   #described = '';
   #timer: NodeJS.Timeout | undefined;
@@ -45,8 +46,10 @@ export class Membership {
   #onHeartbeat = (): void => {};
   #onRegisteredAgain = (): void => {};
 
-  constructor(parts: MembershipParts, options: MembershipOptions) {
+  /** @param paused types of which the service starts nothing, if that is known */
+  constructor(parts: MembershipParts, options: MembershipOptions, paused?: PausedTypes) {
     this.#parts = parts;
+    this.#paused = paused;
     this.#id = parts.processId;
     this.#options = options;
     this.#service = sharedQueue(parts.service);
@@ -67,6 +70,27 @@ export class Membership {
     this.#timer = setInterval(() => {
       this.#heartbeat ??= this.#keepAlive();
     }, heartbeatIntervalMs);
+  }
+
+  /** Starts nothing of some types in the service. Registration and heartbeats repeat it: Redis may lose what it replied. */
+  async pause(paused: PausedTypes): Promise<void> {
+    this.#paused = paused;
+    if (this.#startOrder !== undefined) await this.#putPauseIntoEffect();
+  }
+
+  async #putPauseIntoEffect(): Promise<void> {
+    const change = await this.#storePause();
+    if (change !== undefined) await this.#rebalance(change);
+  }
+
+  /** Returns the number of the change if it has yet to be part of a rebalance. */
+  async #storePause(): Promise<string | undefined> {
+    if (this.#paused === undefined || !this.#isConsumer) return undefined;
+    const { revision, types } = this.#paused;
+    const serviceTypes = types === 'all' ? [] : types.map((type) => serviceTypeOf(this.#parts.service, type));
+    const head = [this.#service, revision, types === 'all' ? 1 : 0];
+    const change = await this.#run(scripts.pauseTypes, [...head, ...serviceTypes]);
+    return change === null ? undefined : String(readNumber(change));
   }
 
   /** Id of this process in the registration. */
@@ -138,6 +162,7 @@ export class Membership {
     this.#described = hash;
     // Also if the process that began the rebalance has died.
     if (changes !== rebalanced) await this.#rebalance(readString(changes));
+    await this.#putPauseIntoEffect();
   }
 
   async #register(): Promise<void> {
@@ -156,8 +181,24 @@ export class Membership {
     );
     if (kept.length > 0) for (const portion of portions(kept)) await this.#run(scripts.declare, portion);
     if (!this.#isConsumer) return;
+    await this.#storePause();
+    await this.#feedTriggers();
     const entry = [this.#service, this.#id, this.#startOrder ?? 0];
     await this.#rebalance(String(readNumber(await this.#run(scripts.enter, entry))));
+  }
+
+  /** Starts the runs of the events that were kept for the service before it subscribed to them. */
+  async #feedTriggers(): Promise<void> {
+    const { subscriptions } = this.#options;
+    for (const trigger of new Set(subscriptions.flatMap((each) => each.triggers ?? []))) {
+      const triggered = subscriptions
+        .filter((each) => each.triggers?.includes(trigger) === true)
+        .map((each) => typeSettings(this.#parts.service, each));
+      const isHandled = subscriptions.some(({ type }) => type === trigger);
+      const args = [serviceTypeOf(this.#parts.service, trigger), isHandled ? 1 : 0];
+      const types = triggered.flatMap(({ serviceType, json }) => [serviceType, json]);
+      while ((await this.#run(scripts.feedTriggers, [...args, ...types])) === 1);
+    }
   }
 
   async #rebalance(change: string): Promise<void> {

@@ -9,7 +9,6 @@ Access   works
 --- @include "../connection/prelude.lua"
 --- @include "../jobs/gates.lua"
 --- @include "../jobs/key-queues.lua"
---- @include "../jobs/overdue-slots.lua"
 --- @include "../jobs/type-states.lua"
 --- @include "./live-handlers.lua"
 
@@ -44,25 +43,29 @@ local function limitKeys(serviceType, limits)
   call('DEL', ready)
 end
 
--- `putIntoEffect(serviceType, json)` puts the settings of a process into effect: route, trigger, limits.
+-- `putIntoEffect(serviceType, json)` puts the settings of a process into effect: route, triggers, limits.
 
 local function putIntoEffect(serviceType, json)
   local wanted = cjson.decode(json)
   local dispatch = key('dispatch', serviceType)
   local route = { serviceType = serviceType, type = wanted.type, retainsRuns = wanted.retainsRuns, debounce = wanted.debounce }
   subscribe(serviceType, route)
+  call('DEL', key('backlog', serviceType))
 
   local field = serviceType .. ' triggered'
-  local formerTrigger = call('HGET', dispatch, 'trigger')
-  local trigger = wanted.trigger
-  if formerTrigger and formerTrigger ~= trigger then call('HDEL', key('routes', formerTrigger), field) end
+  for former in string.gmatch(call('HGET', dispatch, 'trigger') or '', '[^,]+') do call('HDEL', key('routes', former), field) end
   call('HDEL', dispatch, 'trigger')
-  if trigger then
+  if wanted.trigger then
     route.isTriggered = true
-    call('HSET', dispatch, 'trigger', trigger)
-    call('HSET', key('routes', trigger), field, cjson.encode(route))
+    call('HSET', dispatch, 'trigger', wanted.trigger)
+    for trigger in string.gmatch(wanted.trigger, '[^,]+') do call('HSET', key('routes', trigger), field, cjson.encode(route)) end
   end
 
+  local formerMax = tonumber(call('HGET', dispatch, 'max') or 0)
+  if formerMax > 0 and (wanted.max or 0) > formerMax then
+    local oldest = call('LINDEX', key('starts', serviceType), formerMax - 1)
+    if oldest then call('HSET', dispatch, 'startsFrom', oldest) end
+  end
   for _, limit in ipairs({ 'concurrency', 'max', 'perMs', 'keepCompleted', 'keepFailed', 'keepMs' }) do
     if wanted[limit] then call('HSET', dispatch, limit, wanted[limit]) else call('HDEL', dispatch, limit) end
   end
@@ -103,7 +106,7 @@ end
 
 local function latestHandler(serviceType)
   local handlers = call('HGETALL', key('handlers', serviceType))
-  local count, latest, json = 0, -1, nil
+  local count, latest, json, hasFreed = 0, -1, nil, false
   for index = 1, #handlers, 2 do
     local process, order = handlers[index], members[handlers[index]]
     if order then
@@ -111,10 +114,11 @@ local function latestHandler(serviceType)
       if order > latest then latest, json = order, handlers[index + 1] end
     elseif not isLive(process) then
       call('HDEL', key('handlers', serviceType), process)
+      hasFreed = hasFreed or call('EXISTS', key('overdue', serviceType)) == 1
       dropSlots(serviceType, process)
     end
   end
-  return json, count
+  return json, count, hasFreed
 end
 
 local function assign(serviceType, queue)
@@ -130,9 +134,32 @@ local function assign(serviceType, queue)
   if former == service then call('HINCRBY', key('settlement', service), 'shared', -1) end
 end
 
+-- Types of which the service starts nothing, as pause-types.lua stored them.
+local paused, isAllPaused
+local function readPaused(service)
+  local stored = call('HGET', key('settlement', service), 'paused')
+  isAllPaused = stored == 'all'
+  if not stored or isAllPaused then return end
+  for _, serviceType in ipairs(cjson.decode(stored)) do paused[serviceType] = true end
+end
+
+-- Returns `true` if it changes the state of the type.
+local function pause(serviceType)
+  local isPaused = isAllPaused or paused[serviceType] or false
+  if stateOf(serviceType).isPaused == isPaused then return false end
+  if isPaused then
+    call('HSET', key('dispatch', serviceType), 'isPaused', 1)
+  else
+    call('HDEL', key('dispatch', serviceType), 'isPaused')
+  end
+  return true
+end
+
 local function rebalance(serviceType)
   local dispatch = key('dispatch', serviceType)
-  local json, handlerCount = latestHandler(serviceType)
+  -- The events of a key may start whose handler was on a dead process.
+  local json, handlerCount, hasFreed = latestHandler(serviceType)
+  local hasPaused = pause(serviceType)
   local former, isOpen, queue, concurrency, max =
     unpack(call('HMGET', dispatch, 'settings', 'isOpen', 'queue', 'concurrency', 'max'))
   if not json then
@@ -146,7 +173,8 @@ local function rebalance(serviceType)
     end
     local wanted = serviceType
     if not concurrency and not max and handlerCount == memberCount then wanted = serviceOf(serviceType) end
-    if not isChanged and isOpen == '1' and queue == wanted and not concurrency then return end
+    local isSame = not isChanged and not hasPaused and not hasFreed
+    if isSame and isOpen == '1' and queue == wanted and not concurrency then return end
     call('HSET', dispatch, 'isOpen', 1)
     if queue ~= wanted then assign(serviceType, wanted) end
     call('HSET', dispatch, 'taken', countTakenJobs(serviceType))
@@ -156,9 +184,10 @@ local function rebalance(serviceType)
 end
 
 --- @per-call
-members, memberCount, takenByType = {}, 0, nil
+members, memberCount, takenByType, paused = {}, 0, nil, {}
 local service, cursor = take(), take()
 readMembers(service)
+readPaused(service)
 local page = call('SSCAN', key('subscribed', service), cursor, 'COUNT', constants.maxTypesPerScript)
 for _, serviceType in ipairs(page[2]) do rebalance(serviceType) end
 return page[1]

@@ -37,7 +37,7 @@ export interface TypeSettings {
 
 /** Returns the settings of a subscription. Equal settings have equal JSON. */
 export function typeSettings(service: string, subscription: Subscription): TypeSettings {
-  const { type, version, concurrency, rate, retainsRuns, retain, trigger, perKey, debounce } = subscription;
+  const { type, version, concurrency, rate, retainsRuns, retain, triggers, perKey, debounce } = subscription;
   const settings = {
     type,
     version,
@@ -49,7 +49,8 @@ export function typeSettings(service: string, subscription: Subscription): TypeS
     keepCompleted: retain?.completed,
     keepFailed: retain?.failed,
     keepMs: retain?.ageMs === undefined ? undefined : Math.ceil(retain.ageMs),
-    trigger: trigger === undefined ? undefined : encodeName(trigger),
+    // Encoded names contain no comma.
+    trigger: triggers === undefined || triggers.length === 0 ? undefined : triggers.map(encodeName).join(),
   };
   return { serviceType: serviceTypeOf(service, type), json: JSON.stringify(settings) };
 }

@@ -44,7 +44,7 @@ end
 -- Numbers of events that a run keeps, and has dropped; false if it keeps none.
 local function inboxCounts(runKey)
   local dropped = call('HGET', runKey .. ':inbox', 'dropped')
-  return dropped and { call('HLEN', runKey .. ':inbox') - 4, dropped }
+  return dropped and { call('HLEN', runKey .. ':inbox') - constants.inboxFields, dropped }
 end
 
 local function readRun(serviceType, id, parts, from)

@@ -2,14 +2,14 @@ import type { Redis } from 'ioredis';
 import { HubError } from '../../../errors.js';
 import { errorOf } from '../../errors.js';
 import type { RunRecord } from '../../event-record.js';
-import type { Logger } from '../../transport.js';
+import { portionsOf, TickBatch } from '../../tick-batch.js';
+import type { DroppedEvent, Logger } from '../../transport.js';
 import type { CommandClient } from '../connection/command-client.js';
 import { redisKey } from '../connection/keys.js';
 import { readArray } from '../connection/reply.js';
 import { scripts } from '../connection/script.js';
 import { maxBatch, maxBatchLength } from '../connection/script-limits.js';
-import { portionsOf, TickBatch } from '../connection/tick-batch.js';
-import { runKeyOf } from '../names.js';
+import { eventIdOf, runKeyOf, typeOf } from '../names.js';
 import { translateReply, withoutArguments } from '../redis-errors.js';
 import { readRun } from './stored-runs.js';
 
@@ -44,20 +44,32 @@ export interface RunEndsParts {
   readonly logger: Logger;
 }
 
-/** Callbacks for the runs that this process runs. */
+/** Name of a lease of a job. */
+export interface LeaseName extends RunName {
+  /** Prefix of the keys of the job's queue. */
+  readonly queue: string;
+  /** Value of the job's lock while the lease lasts; `''` after its end. */
+  readonly token: string;
+  /** Number of times that the job was started, this lease included. */
+  readonly starts: number;
+}
+
+/** Callbacks for the events and runs that this process runs. */
 export interface RunListener {
-  /** Another process has ended the run. */
-  onEnd(serviceType: string, jobId: string, reason: Error): void;
+  /** Another process has ended the event of a lease. */
+  onInterrupted(lease: LeaseName, reason: Error): void;
   /** The transport has recorded an entry of the run. */
   onRecorded(serviceType: string, jobId: string): void;
+  /** A run of the service has dropped an event. */
+  onDropped(event: DroppedEvent): void;
   /** Messages may have been lost. */
   onReconnected(): void;
 }
 
 /** Ends of the runs that this process waits for, and messages for those that it runs. */
 export class RunEnds {
-  /** Changes of the runs that this process watches. They arrive over the same connection. */
-  readonly changes: RunChanges;
+  /** Announcements of what this process watches. They arrive over the same connection. */
+  readonly announcements: Announcements;
   readonly #parts: RunEndsParts;
   readonly #connection: Redis;
   readonly #channel: string;
@@ -71,7 +83,7 @@ export class RunEnds {
     this.#parts = parts;
     const { commands, processId } = parts;
     this.#channel = redisKey(parts.prefix, 'run-ends', processId);
-    this.changes = new RunChanges(connection, parts.prefix, parts.logger);
+    this.announcements = new Announcements(connection, parts.logger);
     const weigh = ({ serviceType, jobId }: RunName): number => serviceType.length + jobId.length;
     const limits = { maxSize: maxBatch, maxWeight: maxBatchLength, weigh };
     this.#reads = new TickBatch<RunName, unknown>(limits, async (runs) => {
@@ -86,12 +98,17 @@ export class RunEnds {
   async start(listener: RunListener): Promise<void> {
     this.#connection.on('message', (channel: string, message: string) => {
       if (channel !== this.#channel) return;
-      const { serviceType, jobId, reason, recorded } = decodeMessage(message);
+      const { reason, recorded, dropped, ...lease } = decodeMessage(message);
+      const { serviceType, jobId } = lease;
+      if (dropped !== undefined) {
+        listener.onDropped(dropped);
+        return;
+      }
       if (recorded) {
         listener.onRecorded(serviceType, jobId);
         return;
       }
-      if (reason !== undefined) listener.onEnd(serviceType, jobId, reason);
+      if (reason !== undefined) listener.onInterrupted(lease, reason);
       const run = this.#runs.get(runKeyOf(serviceType, jobId));
       if (run !== undefined) this.#read(run);
     });
@@ -211,13 +228,27 @@ export class RunEnds {
   }
 }
 
-function decodeMessage(message: string): RunName & { readonly reason: Error | undefined; readonly recorded: boolean } {
-  const { serviceType, id, reason, recorded } = Object(JSON.parse(message)) as Record<string, unknown>;
+interface Message extends LeaseName {
+  readonly reason: Error | undefined;
+  readonly recorded: boolean;
+  readonly dropped: DroppedEvent | undefined;
+}
+
+function decodeMessage(message: string): Message {
+  const { queue, serviceType, id, token, starts, reason, recorded, dropped, eventType } = Object(
+    JSON.parse(message),
+  ) as Record<string, unknown>;
+  const run = { runType: typeOf(String(serviceType)), runId: eventIdOf(String(id)) };
   return {
+    queue: String(queue),
     serviceType: String(serviceType),
     jobId: String(id),
+    token: String(token),
+    starts: Number(starts),
     reason: typeof reason === 'string' ? decodeReason(reason) : undefined,
     recorded: recorded === true,
+    dropped:
+      typeof dropped === 'number' ? { ...run, eventType: decodeURIComponent(String(eventType)), dropped } : undefined,
   };
 }
 
@@ -227,31 +258,29 @@ export function encodeReason(reason: Error): string {
   return JSON.stringify({ name: reason.name, message: reason.message, code });
 }
 
-function decodeReason(json: string): Error {
+/** Decodes what {@link encodeReason} returned. */
+export function decodeReason(json: string): Error {
   const { name, message, code } = Object(JSON.parse(json)) as Record<string, unknown>;
   return errorOf({ name: String(name), message: String(message), ...(typeof code === 'string' && { code }) });
 }
 
 const channelBatches = { maxSize: maxBatch, maxWeight: maxBatchLength, weigh: ({ length }: string) => length };
 
-/** Announcements of new entries and waits of the runs that this process watches. */
-class RunChanges {
+/** Channels that announce changes of what this process watches: runs and logs. */
+class Announcements {
   readonly #connection: Redis;
-  readonly #prefix: string;
   readonly #logger: Logger;
   readonly #watchers = new Map<string, Set<() => void>>();
 
-  constructor(connection: Redis, prefix: string, logger: Logger) {
+  constructor(connection: Redis, logger: Logger) {
     this.#connection = connection;
-    this.#prefix = prefix;
     this.#logger = logger;
     connection.on('message', (channel: string) => this.#notify(channel));
     connection.on('ready', () => void this.#resubscribe());
   }
 
   /** Calls `onChange` after each announcement. @throws {RedisPermissionError} if the user may not subscribe to it */
-  async watch(serviceType: string, jobId: string, onChange: () => void): Promise<() => void> {
-    const channel = redisKey(this.#prefix, 'run-changes', serviceType, jobId);
+  async watch(channel: string, onChange: () => void): Promise<() => void> {
     const watchers = this.#watchers.get(channel) ?? new Set();
     this.#watchers.set(channel, watchers);
     // Wrapped, so that one function can watch twice.
@@ -283,7 +312,7 @@ class RunChanges {
     try {
       for (const portion of portionsOf(channels, channelBatches)) await this.#connection.subscribe(...portion);
     } catch (error) {
-      this.#logger.warn({ err: withoutArguments(error) }, 'could not subscribe to the changes of runs');
+      this.#logger.warn({ err: withoutArguments(error) }, 'could not subscribe to changes of runs and logs');
     }
     // Announcements are lost while the connection is.
     for (const channel of channels) this.#notify(channel);

@@ -3,70 +3,77 @@
 --- @include "./suspended-runs.lua"
 
 -- Retention of runs: `retainRun(serviceType, id, status)` retains a run that has ended as long as its type says, and
--- evicts others. The end of one that a process waits for stays readable until it has read it, and the end of one that was
--- accepted or read just now for those who are about to wait, or to read it again. `addWaiter(...)` and
+-- evicts others, as `evictRun(serviceType, id, staysIndexed)` does. The end of one that a process waits for stays
+-- readable until it has read it, and the end of one that was accepted or read just now for those who are about to wait, or
+-- to read it again. `addWaiter(...)` and
 -- `removeWaiter(...)` register these processes, `wakeWaiters(serviceType, id)` notifies them.
 
-local function runKeys(serviceType, id)
-  local run = key('run', serviceType, id)
-  return { run, run .. ':order', run .. ':checkpoints', run .. ':outputs', run .. ':waiters' }
-end
-
-local function expireRun(serviceType, id, ms)
-  for _, name in ipairs(runKeys(serviceType, id)) do call('PEXPIRE', name, ms) end
-end
-
--- Those who wait for the run, are about to, or have read it just now, can read its end for so long.
-local function awaitableMs(serviceType, id, acceptedAt, readAt)
-  if call('EXISTS', key('run', serviceType, id, 'waiters')) == 1 then return constants.awaitedMs end
-  return math.max(math.max(tonumber(acceptedAt) or 0, tonumber(readAt) or 0) + constants.recentMs - now, 0)
-end
-
-local function evictRun(serviceType, id)
-  local run = key('run', serviceType, id)
-  local shown, acceptedAt, readAt = unpack(call('HMGET', run, 'shown', 'acceptedAt', 'readAt'))
-  if not hasDeadLetter(serviceType, id) then unindexEvent(serviceType, id, requestIdIn(shown)) end
-  local ms = shown and awaitableMs(serviceType, id, acceptedAt, readAt) or 0
-  if ms > 0 then
-    call('HSET', run, 'until', now)
-    call('HDEL', run, 'data')
-    call('DEL', run .. ':outputs')
-    expireRun(serviceType, id, ms)
-  else
-    call('DEL', unpack(runKeys(serviceType, id)))
+-- In a block of its own: a script has at most 200 local names.
+local evictRun, expireRun, isExpired, retainRun
+do
+  local function runKeys(serviceType, id)
+    local run = key('run', serviceType, id)
+    return { run, run .. ':order', run .. ':checkpoints', run .. ':outputs', run .. ':waiters' }
   end
-  call('ZREM', key('runs', serviceType), id)
-end
 
--- Redis deletes a run at the end of its age. Its id stays until the next run of its type ends.
-local function limitAge(serviceType, id, keepMs)
-  local untilMs = now + keepMs
-  local shown, acceptedAt = unpack(call('HMGET', key('run', serviceType, id), 'shown', 'acceptedAt'))
-  call('HSET', key('run', serviceType, id), 'until', untilMs)
-  endIndexingAt(serviceType, id, requestIdIn(shown), untilMs)
-  expireRun(serviceType, id, math.max(keepMs, awaitableMs(serviceType, id, acceptedAt)))
-end
+  function expireRun(serviceType, id, ms)
+    for _, name in ipairs(runKeys(serviceType, id)) do call('PEXPIRE', name, ms) end
+  end
 
-local function isExpired(serviceType, id)
-  local untilMs = tonumber(call('HGET', key('run', serviceType, id), 'until'))
-  return untilMs and untilMs <= now or not untilMs and not hasRun(serviceType, id)
-end
+  -- Those who wait for the run, are about to, or have read it just now, can read its end for so long.
+  local function awaitableMs(serviceType, id, acceptedAt, readAt)
+    if call('EXISTS', key('run', serviceType, id, 'waiters')) == 1 then return constants.awaitedMs end
+    return math.max(math.max(tonumber(acceptedAt) or 0, tonumber(readAt) or 0) + constants.recentMs - now, 0)
+  end
 
-local function retainRun(serviceType, id, status)
-  local limits = call('HMGET', key('dispatch', serviceType), 'keepCompleted', 'keepFailed', 'keepMs')
-  local limit = tonumber(limits[1]) or constants.retainedCompletedRuns
-  if status == 'failed' then limit = tonumber(limits[2]) or constants.retainedFailedRuns end
-  if limits[3] then limitAge(serviceType, id, tonumber(limits[3])) end
-  endIndexing(serviceType)
-  local ended = key('ended', serviceType, status)
-  call('LPUSH', ended, id)
-  local excess = call('LLEN', ended) - limit
-  for _ = 1, constants.maxEvictedRuns do
-    local oldest = call('LINDEX', ended, -1)
-    if not oldest or excess <= 0 and not isExpired(serviceType, oldest) then return end
-    call('RPOP', ended)
-    evictRun(serviceType, oldest)
-    excess = excess - 1
+  function evictRun(serviceType, id, staysIndexed)
+    local run = key('run', serviceType, id)
+    local shown, acceptedAt, readAt = unpack(call('HMGET', run, 'shown', 'acceptedAt', 'readAt'))
+    if not staysIndexed and not hasDeadLetter(serviceType, id) then unindexEvent(serviceType, id, requestIdIn(shown)) end
+    local ms = shown and awaitableMs(serviceType, id, acceptedAt, readAt) or 0
+    if ms > 0 then
+      call('HSET', run, 'until', now)
+      call('HDEL', run, 'data')
+      call('DEL', run .. ':outputs')
+      expireRun(serviceType, id, ms)
+    else
+      call('DEL', unpack(runKeys(serviceType, id)))
+    end
+    call('DEL', logKeys(serviceType, id))
+    call('ZREM', key('runs', serviceType), id)
+  end
+
+  -- Redis deletes a run at the end of its age. Its id stays until the next run of its type ends.
+  local function limitAge(serviceType, id, keepMs)
+    local untilMs = now + keepMs
+    local shown, acceptedAt = unpack(call('HMGET', key('run', serviceType, id), 'shown', 'acceptedAt'))
+    call('HSET', key('run', serviceType, id), 'until', untilMs)
+    endIndexingAt(serviceType, id, requestIdIn(shown), untilMs)
+    for _, log in ipairs({ logKeys(serviceType, id) }) do call('PEXPIRE', log, keepMs) end
+    expireRun(serviceType, id, math.max(keepMs, awaitableMs(serviceType, id, acceptedAt)))
+  end
+
+  function isExpired(serviceType, id)
+    local untilMs = tonumber(call('HGET', key('run', serviceType, id), 'until'))
+    return untilMs and untilMs <= now or not untilMs and not hasRun(serviceType, id)
+  end
+
+  function retainRun(serviceType, id, status)
+    local limits = call('HMGET', key('dispatch', serviceType), 'keepCompleted', 'keepFailed', 'keepMs')
+    local limit = tonumber(limits[1]) or constants.retainedCompletedRuns
+    if status == 'failed' then limit = tonumber(limits[2]) or constants.retainedFailedRuns end
+    if limits[3] then limitAge(serviceType, id, tonumber(limits[3])) end
+    endIndexing(serviceType)
+    local ended = key('ended', serviceType, status)
+    call('LPUSH', ended, id)
+    local excess = call('LLEN', ended) - limit
+    for _ = 1, constants.maxEvictedRuns do
+      local oldest = call('LINDEX', ended, -1)
+      if not oldest or excess <= 0 and not isExpired(serviceType, oldest) then return end
+      call('RPOP', ended)
+      evictRun(serviceType, oldest)
+      excess = excess - 1
+    end
   end
 end
 

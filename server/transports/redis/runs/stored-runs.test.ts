@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { readCheckpoints, splitCheckpoint } from './stored-runs.js';
+import { splitCheckpoint } from '../jobs/event-codec.js';
+import { readCheckpoints } from './stored-runs.js';
 
 const plain = '{"durationMs":1}';
 const withOutput = '{"durationMs":1,"output":{"large":[1,2]}}';

@@ -1,4 +1,4 @@
-import type { RunWait } from '../../delivery.js';
+import type { Offer, RunWait, Verdict } from '../../delivery.js';
 import { approvalsFirst, type InboxRecord, type OpenWait, type RunRecord } from '../../event-record.js';
 import { readArray, readHash, readNumber, readOptional, readString, unexpected } from '../connection/reply.js';
 import { type ScriptArgument, scripts } from '../connection/script.js';
@@ -11,6 +11,7 @@ import {
   keyArgument,
   readAttempts,
   receivesArgument,
+  withoutOutput,
 } from '../jobs/event-codec.js';
 import { encodeName, eventIdOf, serviceOf, typeOf } from '../names.js';
 
@@ -79,18 +80,6 @@ export function readWaiting(reply: unknown, limit: number): (readonly RunRecord[
   return readArray(reply).map((runs) => approvalsFirst(readArray(runs).map(readRun)).slice(0, limit));
 }
 
-// The rest of a value is a step's output, which may be large and which observers do not read.
-const outputKey = ',"output":';
-const withoutOutput = 'null}';
-
-/** Divides a checkpoint into what observers read, and the output of its step; `''` if it has none. */
-export function splitCheckpoint(value: string): readonly [shown: string, output: string] {
-  const end = value.indexOf(outputKey);
-  if (end === -1) return [value, ''];
-  const from = end + outputKey.length;
-  return [value.slice(0, from) + withoutOutput, value.slice(from)];
-}
-
 /**
  * Returns checkpoints in the order of their creation.
  *
@@ -111,16 +100,38 @@ export function readCheckpoints(
   return new Map(numbered.sort((a, b) => a.order - b.order).map(({ key, value }) => [key, value]));
 }
 
+/** Returns the offers of a run that a script returned. */
+export function readOffers(reply: unknown): readonly Offer[] {
+  return readArray(reply).map((fields) => {
+    const [kept = '', wait = '', isJudged, type = '', id = '', body = 'null'] = readArray(fields).map(readString);
+    return {
+      kept,
+      wait: wait === '' ? undefined : wait,
+      isJudged: isJudged === '1',
+      type: decodeURIComponent(type),
+      id: eventIdOf(id),
+      body,
+    };
+  });
+}
+
+/** Returns an offer and the verdict on it as the arguments that `decideOffer` reads. */
+export function verdictArguments({ kept, wait, type }: Offer, verdict: Verdict): ScriptArgument[] {
+  const entry = verdict.status === 'failed' ? verdict.entry : '';
+  return [kept, wait ?? `cancel ${encodeName(type)}`, verdict.status, entry];
+}
+
 /** Returns a wait as the arguments that `scripts.wait` reads. */
 export function waitArguments(wait: RunWait, service: string): ScriptArgument[] {
-  const { key, delayMs, event, run, onCancel = [], isRetry, isApproval } = wait;
+  const { key, delayMs, event, run, onCancel = [], isRetry, isApproval, isJudged } = wait;
+  const purpose = isRetry === true ? 'retry' : isApproval === true ? 'approval' : isJudged === true ? 'judged' : '';
   return [
     key,
     delayMs === undefined ? '' : checkedMs(delayMs, 'delayMs of a wait'),
     event === undefined ? '' : encodeName(event.type),
     keyArgument(event?.key),
     event?.shownKey ?? '',
-    isRetry === true ? 'retry' : isApproval === true ? 'approval' : '',
+    purpose,
     onCancel.length === 0 ? '' : JSON.stringify(onCancel.map((envelope) => emitArguments(envelope, service))),
     ...(run === undefined ? [''] : ['1', ...envelopeArguments(run, service), receivesArgument(run)]),
   ];

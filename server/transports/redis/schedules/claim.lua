@@ -6,11 +6,10 @@ ARGV     epoch that the caller knows or empty, process, schedule, definition, ti
 Reply    claimed; early, and the milliseconds until the due time; already, and the position; or replaced, each in a list; or a result of dataLoss, and nothing is accepted
 Access   stores
 ]]
---- @include "../connection/data-loss.lua"
+--- @include "../events/acceptance.lua"
 --- @include "../connection/prelude.lua"
 --- @include "../jobs/gates.lua"
 --- @include "../statistics/counters.lua"
---- @include "../events/acceptance.lua"
 --- @include "./schedule-records.lua"
 
 local loss = dataLoss(take())

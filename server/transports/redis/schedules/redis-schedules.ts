@@ -1,4 +1,15 @@
-import type { ClaimResult, ScheduleClaim, ScheduleOpening, ScheduleRecord, ScheduleStore } from '../../transport.js';
+import { lookRegularly } from '../../clock.js';
+import {
+  type ClaimResult,
+  maxStoredSchedules,
+  type ScheduleClaim,
+  type ScheduleOpening,
+  type ScheduleRecord,
+  type ScheduleStore,
+  type StoredSchedule,
+  type StoredSchedulePage,
+  type TakenSchedules,
+} from '../../transport.js';
 import type { CommandClient } from '../connection/command-client.js';
 import type { DataEpoch } from '../connection/data-epoch.js';
 import { readArray, readNumber, readString, unexpected } from '../connection/reply.js';
@@ -44,14 +55,61 @@ export class RedisSchedules implements ScheduleStore {
   }
 
   /** If the reply of a claim is lost, its repetition returns `already`. */
-  async claim({ name, definition, times, dueAt, events }: ScheduleClaim): Promise<ClaimResult> {
+  async claim({ name, definition, times, dueAt, events, stored }: ScheduleClaim): Promise<ClaimResult> {
     const { service, commands, epoch, timeoutMs, processId } = this.#parts;
-    const schedule = serviceTypeOf(service, name);
-    const args = [processId(), schedule, definition, times, dueAt, events.length];
+    const [script, schedule] =
+      stored === undefined
+        ? [scripts.claim, [processId(), serviceTypeOf(service, name), definition, times, dueAt]]
+        : [scripts.claimStored, [name, definition, dueAt, stored.lookAt ?? '']];
     const sent = events.flatMap((envelope) => emitArguments(envelope, service));
-    const reply = await epoch.whileKnown(timeoutMs, (id) => commands.runScript(scripts.claim, [id, ...args, ...sent]));
-    return readClaim(reply);
+    const args = [...schedule, events.length, ...sent];
+    return readClaim(await epoch.whileKnown(timeoutMs, (id) => commands.runScript(script, [id, ...args])));
   }
+
+  async put(
+    { id, definition, position, lookAt, body }: Omit<StoredSchedule, 'lastDue'>,
+    expected: string | undefined,
+  ): Promise<'stored' | 'changed' | 'full'> {
+    const args = [id, expected ?? '', maxStoredSchedules, definition, position, lookAt ?? '', body];
+    const reply = readString(await this.#parts.commands.runScript(scripts.putSchedule, args));
+    if (reply === 'stored' || reply === 'changed' || reply === 'full') return reply;
+    throw unexpected('the result of storing a schedule', reply);
+  }
+
+  async get(id: string): Promise<StoredSchedule | undefined> {
+    const reply = await this.#parts.commands.runScript(scripts.getSchedule, [id]);
+    return reply === null ? undefined : readStored(reply);
+  }
+
+  async page(after: string, limit: number): Promise<StoredSchedulePage> {
+    const [total, rows] = readArray(await this.#parts.commands.runScript(scripts.pageSchedules, [after, limit]));
+    return { total: readNumber(total), schedules: readArray(rows).map(readStored) };
+  }
+
+  async remove(id: string): Promise<boolean> {
+    return readNumber(await this.#parts.commands.runScript(scripts.removeSchedule, [id])) === 1;
+  }
+
+  async take(limit: number, holdMs: number): Promise<TakenSchedules> {
+    const [next, rows] = readArray(await this.#parts.commands.runScript(scripts.takeSchedules, [limit, holdMs]));
+    return { nextInMs: readPresent(next), schedules: readArray(rows).map(readStored) };
+  }
+
+  async watch(onEarlier: () => void): Promise<() => void> {
+    return lookRegularly(onEarlier);
+  }
+}
+
+function readStored(row: unknown): StoredSchedule {
+  const [id = '', definition = '', position, lastDue, lookAt, body = ''] = readArray(row).map(readString);
+  return {
+    ...{ id, definition, body, position: readNumber(position) },
+    ...{ lastDue: readPresent(lastDue), lookAt: readPresent(lookAt) },
+  };
+}
+
+function readPresent(value: unknown): number | undefined {
+  return value === '' ? undefined : readNumber(value);
 }
 
 /** @throws {UnexpectedDataError} */

@@ -1,6 +1,6 @@
 import { retainedFailures } from '../../limits.js';
-import { PeriodHistory } from '../../statistics/period-history.js';
-import { periodKinds, periodOf, type RangePeriods, rangePeriods, rangeTimes } from '../../statistics/periods.js';
+import { PeriodHistory, partsOfRange } from '../../statistics/period-history.js';
+import { historyNames, periodKinds, periodOf, rangePeriods, rangeTimes } from '../../statistics/periods.js';
 import type {
   EventMetrics,
   FailureRecord,
@@ -12,7 +12,7 @@ import type {
 import type { CountReader } from '../../transport.js';
 import type { CommandClient } from '../connection/command-client.js';
 import { readArray, readNumber, readString, unexpected } from '../connection/reply.js';
-import { scripts } from '../connection/script.js';
+import { type ScriptArgument, scripts } from '../connection/script.js';
 import { decodeError } from '../jobs/event-codec.js';
 import { encodeName, eventIdOf, typeList } from '../names.js';
 import { readCountedMinute } from './counted-minute.js';
@@ -29,9 +29,11 @@ export function readTotal(reply: unknown): TotalActivity & { readonly now: numbe
 
 /** Returns the history of a type from the reply of `readPeriods`. */
 function readHistory(reply: unknown): PeriodHistory {
-  const [open, minutes, latest, past] = readArray(reply);
-  const texts = { minutes: readText(minutes), latest: readText(latest), past: readText(past) };
-  return withOpen(PeriodHistory.unpack(texts), readOpenMinutes(open), 0);
+  const [open, minutes, fields] = readArray(reply);
+  const texts = readArray(fields).map(readText);
+  const parts = texts.flatMap((name, index) => (index % 2 === 0 ? [[name, texts[index + 1] ?? ''] as const] : []));
+  const history = new PeriodHistory().restore([['minutes', readText(minutes)], ...parts]);
+  return withOpen(history, readOpenMinutes(open), 0);
 }
 
 /** Adds the minutes that are not in a history yet. @param index place of its type */
@@ -83,12 +85,28 @@ function readText(value: unknown): string {
   return value === null ? '' : readString(value);
 }
 
+/** Returns the arguments of {@link scripts.range}, which reads the parts of the first history that covers the range. */
+function rangeQuery(types: readonly string[], from: number, to: number): readonly ScriptArgument[] {
+  const kinds = historyNames.flatMap((name) => {
+    const { stepMs, length } = periodKinds[name];
+    const parts = partsOfRange(name, from, to);
+    return [stepMs, length, parts.length, ...parts];
+  });
+  return [typeList(types), from, historyNames.length, ...kinds];
+}
+
 /** Returns the reply of {@link scripts.range} as counts between two times. */
 function readRange(from: number, to: number, reply: unknown): RangeCounts {
-  const [nowValue, ...types] = readArray(reply);
-  const now = readNumber(nowValue);
-  const periods: RangePeriods = rangePeriods(from, to, now);
-  return { ...rangeTimes(periods), counts: types.map((type) => readHistory(type).range(periods)) };
+  const [now, openReply, names, ...types] = readArray(reply);
+  const periods = rangePeriods(from, to, readNumber(now));
+  const open = readOpenMinutes(openReply);
+  const parts = readArray(names).map(readString);
+  const counts = types.map((reply, index) => {
+    const texts = readArray(reply).map(readText);
+    const history = new PeriodHistory().restore(parts.map((name, part) => [name, texts[part] ?? '']));
+    return withOpen(history, open, index).range(periods);
+  });
+  return { ...rangeTimes(periods), counts };
 }
 
 /** Returns the reply of {@link scripts.metrics}. */
@@ -112,7 +130,7 @@ function readDurations(reply: unknown): TypeDurations[] {
   const [openReply, latest] = readArray(reply);
   const open = readOpenMinutes(openReply);
   return readArray(latest).map((text, index) =>
-    withOpen(PeriodHistory.unpack({ minutes: '', latest: readText(text) }), open, index).totals(),
+    withOpen(new PeriodHistory().restore([['latest', readText(text)]]), open, index).totals(),
   );
 }
 
@@ -144,7 +162,8 @@ export function redisCounts(commands: CommandClient): CountReader {
   return {
     get: async (types) => readCounts(await commands.runScript(scripts.counts, [typeList(types)])),
     metrics: async (type) => readMetrics(type, await commands.runScript(scripts.metrics, [encodeName(type)])),
-    range: async (types, from, to) => readRange(from, to, await commands.runScript(scripts.range, [typeList(types)])),
+    range: async (types, from, to) =>
+      readRange(from, to, await commands.runScript(scripts.range, rangeQuery(types, from, to))),
     durations: async (types) => readDurations(await commands.runScript(scripts.durations, [typeList(types)])),
     failures: async (type) => readFailures(await commands.runScript(scripts.failures, [encodeName(type)])),
     async revision(type) {

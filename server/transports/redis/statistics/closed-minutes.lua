@@ -3,7 +3,7 @@ Reads types with counts in the oldest minute that is over and not in the histori
 
 KEYS[1]  prefix of the transport, a hash tag from which every key is derived
 ARGV     process id, cursor of the last reply or 0, maximum number of types
-Reply    nothing if there is nothing to do; else the minute, the next cursor, and lists of a type, its counts, version of its history, the texts of the history, of them the last one only if an hour has ended
+Reply    nothing if there is nothing to do; else the minute, the next cursor, and lists of a type, its counts, version of its history, the last hour, the latest periods, and the hours only if one has ended
 Access   works
 ]]
 --- @include "../connection/prelude.lua"
@@ -28,7 +28,7 @@ for index = 1, math.min(#found, 2 * limit), 2 do
   local last = tonumber(string.match(version or '', '^%d+'))
   local endsHour = last and math.floor(last / constants.hourPerMinute) ~= hour
   reply[#reply + 1] = { type, counts, version or '', call('HGET', key('last-hours'), type) or '', latest or '',
-    endsHour and call('HGET', key('history', type), 'past') or '' }
+    endsHour and call('HGET', key('history', type), 'hours') or '' }
 end
 -- Something else may have deleted the hash.
 if call('EXISTS', key('counted', minute)) == 0 then call('ZREMRANGEBYSCORE', key('counted-minutes'), minute, minute) end

@@ -4,7 +4,7 @@
 -- thousand types in a few commands:
 --
 -- - a field of `counts` is a text of numbers: received, completed, failed, cancelled, retried, deduplicated, time of the
---   last received and of the last failed event or 0, number of changes, 1 if a run has asked for an approval
+--   last received and of the last failed event or 0, number of changes, 1 if a run has asked for an approval, filtered
 -- - a field of `counted:<minute>` has the counts of a type in a minute that is not in the histories yet, after their names:
 --   `r=2 w31=2 e-21=1 q=14`. Names are `r` received, `c` completed, `f` failed, `x` cancelled, `t` retried, `w<bucket>`
 --   and `d<bucket>` waiting times and durations, `p` and `q` the longest of each in microseconds. `e<bucket>` is both `c`
@@ -13,7 +13,7 @@
 --
 -- The list `changes` has an element per call of a script that counted something, until a later call adds the elements to
 -- the records. An element has a line per service type: service type, time, deduplicated, then counts as in `counted`,
--- and `a` if a run asked for an approval.
+-- `a` if a run asked for an approval, and `i` filtered.
 --
 -- - `unfoldedSums(lines)` returns the sums of the list, and of other lines if there are some, by service type, and by
 --   minute and type
@@ -43,7 +43,7 @@ do
 
   local function newShare()
     return { received = 0, completed = 0, failed = 0, cancelled = 0, retried = 0, deduplicated = 0, lastReceivedAt = 0,
-      lastFailedAt = 0, changes = 0, hasApprovals = 0 }
+      lastFailedAt = 0, changes = 0, hasApprovals = 0, filtered = 0 }
   end
 
   local function tableIn(parent, name)
@@ -79,6 +79,8 @@ do
     for name, count in string.gmatch(counts, ' (%a%-?%d*)=(%d+)') do
       if name == 'a' then
         share.hasApprovals = 1
+      elseif name == 'i' then
+        share.filtered = share.filtered + count * times
       else
         local counter = counterOf[string.sub(name, 1, 1)]
         sum = sum or tableIn(tableIn(sums.minutes, minute), typeOf(serviceType))
@@ -127,13 +129,13 @@ end
 
 -- Fields behind those that this version knows are of a newer one, which runs beside it. They stay as they are.
 local function mergeShare(text, share)
-  local received, completed, failed, cancelled, retried, deduplicated, lastReceivedAt, lastFailedAt, changes, hasApprovals, others =
-    string.match(text, '^(%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d)([ %d]*)$')
-  return string.format('%d %d %d %d %d %d %d %d %d %d%s', share.received + (received or 0), share.completed + (completed or 0),
+  local received, completed, failed, cancelled, retried, deduplicated, lastReceivedAt, lastFailedAt, changes, hasApprovals, filtered, others =
+    string.match(text, '^(%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d) ?(%d*)([ %d]*)$')
+  return string.format('%d %d %d %d %d %d %d %d %d %d %d%s', share.received + (received or 0), share.completed + (completed or 0),
     share.failed + (failed or 0), share.cancelled + (cancelled or 0), share.retried + (retried or 0),
     share.deduplicated + (deduplicated or 0), math.max(share.lastReceivedAt, lastReceivedAt or 0),
     math.max(share.lastFailedAt, lastFailedAt or 0), share.changes + (changes or 0),
-    math.max(share.hasApprovals, hasApprovals or 0), others or '')
+    math.max(share.hasApprovals, hasApprovals or 0), share.filtered + (tonumber(filtered) or 0), others or '')
 end
 
 local function mergeCounts(text, sum)

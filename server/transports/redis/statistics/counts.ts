@@ -15,7 +15,7 @@ export function readCounts(reply: unknown): TypeCounts[] {
   });
 }
 
-const recordLength = 10;
+const recordLength = 11;
 const detailsLength = 8;
 const noDetails = new Float64Array(detailsLength);
 
@@ -59,6 +59,7 @@ class ShareReader {
       // Both have 0 for a time that is unknown.
       lastReceivedAt: record[6] || undefined,
       lastFailedAt: record[7] || undefined,
+      filtered: record[10] ?? 0,
       active: details[1] ?? 0,
       deadLetters: details[2] ?? 0,
       delayed: details[3] ?? 0,

@@ -159,3 +159,47 @@ it('moves the other minutes if something else has changed one', async () => {
   expect(await admin.zcard(key('counted-minutes'))).toBe(0);
   expect((await transport.counts.metrics('a')).recent.last5Min.received).toBe(10);
 });
+
+it('reads the parts of a history that are needed: none for a poll, and of a range the hours that it covers', async () => {
+  const { transport, newRoll, count, key } = await setUp();
+  const minute = await currentMinute();
+  const types = Array.from({ length: 3 }, (_, index) => `type-${index}`);
+  for (let ago = 60 * 30; ago > 0; ago -= 10) {
+    await count(minute - ago, new Map(types.map((type) => [type, perMinute])));
+  }
+  await newRoll().run();
+  expect((await admin.hkeys(key('history', 'type-0'))).length).toBeGreaterThan(29);
+  const monitor = await admin.monitor();
+  onTestFinished(() => monitor.disconnect());
+  const commands: string[][] = [];
+  monitor.on('monitor', (_time: string, args: string[]) => commands.push(args));
+  /** Returns the parts of histories of types that Redis reads meanwhile. */
+  const partsOf = async (read: () => Promise<unknown>): Promise<readonly string[]> => {
+    commands.length = 0;
+    await read();
+    const end = randomUUID();
+    await admin.get(end);
+    await vi.waitFor(() => expect(commands.some((args) => args.includes(end))).toBe(true));
+    const history = key('history', 'type-');
+    return commands.flatMap(([name = '', field = '', ...parts]) => {
+      if (!field.startsWith(history)) return [];
+      return name.toUpperCase() === 'HGETALL' ? ['all'] : parts;
+    });
+  };
+  const poll = () => transport.lookup.overview({ types, runTypes: [], runLimit: 1 });
+  expect(await partsOf(poll)).toEqual([]);
+  const at = (ago: number): number => (minute - ago) * minuteMs;
+  expect(await partsOf(() => transport.counts.range(types, at(30), at(0)))).toEqual([]);
+  const hour = Math.floor((minute - 20 * 60) / 60);
+  const range = async (): Promise<void> => {
+    const { counts, stepMs } = await transport.counts.range(types, hour * 60 * minuteMs, (hour * 60 + 70) * minuteMs);
+    expect(stepMs).toBe(5 * minuteMs);
+    const received = counts.map((each) => each.received);
+    expect(new Set(received).size).toBe(1);
+    expect(received[0]).toBeGreaterThanOrEqual(60);
+  };
+  expect(await partsOf(range)).toEqual(types.flatMap(() => ['latest', String(hour), String(hour + 1)]));
+  expect(await partsOf(() => transport.counts.range(types, at(60 * 100), at(0)))).toEqual(
+    types.flatMap(() => ['latest', 'hours']),
+  );
+});

@@ -65,7 +65,7 @@ export class HistoryRoll {
   }
 
   async #store({ minute, types }: ClosedMinute): Promise<number> {
-    const args: string[] = [];
+    const args: ScriptArgument[] = [];
     let startedAt = performance.now();
     for (const type of types) {
       args.push(...rolled(minute, type));
@@ -95,7 +95,7 @@ interface ClosedType {
   readonly minutes: string;
   readonly latest: string;
   /** Empty unless an hour has ended. */
-  readonly past: string;
+  readonly hours: string;
 }
 
 function readClosed(reply: unknown): ClosedMinute | undefined {
@@ -105,19 +105,20 @@ function readClosed(reply: unknown): ClosedMinute | undefined {
     minute: readNumber(minute),
     cursor: readString(cursor),
     types: types.map((each) => {
-      const [type = '', counts = '', version = '', minutes = '', latest = '', past = ''] =
+      const [type = '', counts = '', version = '', minutes = '', latest = '', hours = ''] =
         readArray(each).map(readString);
-      return { type, counts, version, minutes, latest, past };
+      return { type, counts, version, minutes, latest, hours };
     }),
   };
 }
 
 /** Returns the arguments that store the history of a type with a minute. */
-function rolled(minute: number, { type, counts, version, ...texts }: ClosedType): readonly string[] {
-  const history = PeriodHistory.unpack(texts);
+function rolled(minute: number, { type, counts, version, ...texts }: ClosedType): readonly ScriptArgument[] {
+  const history = new PeriodHistory().restore(Object.entries(texts));
   history.add(minute, readCountedMinute(counts));
-  const { minutes, latest, past = '' } = history.pack();
-  return [type, counts, version, nextVersion(version, minute), minutes, latest, past];
+  history.closeMinute();
+  const { parts, firstHour = 0 } = history.pack();
+  return [type, counts, version, nextVersion(version, minute), firstHour, parts.size, ...[...parts].flat()];
 }
 
 /** A version starts with the last minute of a history. A clock that was set back makes none occur twice. */

@@ -2,7 +2,7 @@
 --- @include "./count-records.lua"
 
 -- Histories, as `PeriodHistory.pack` writes them: all types share the hash `last-hours`, so that introspection reads it for
--- a thousand types in one command; the rest is in the hash `history:<type>`.
+-- a thousand types in one command; the other parts are fields of the hash `history:<type>`, beside its `version`.
 --
 -- `readTotal(sums)` returns the time, and the minutes and the history of all event types, `readPeriods(type, sums)` those
 -- of one. `readActivity(types, failing, sums)` takes what `rolled` was at the last read of these types. It returns the
@@ -12,8 +12,7 @@
 -- Lua takes longer to join the texts of a thousand types than Redis and its client take for lists of them.
 
 local function readPeriods(type, sums)
-  local latest, past = unpack(call('HMGET', key('history', type), 'latest', 'past'))
-  return { readMinutes({ type }, sums, '-inf'), call('HGET', key('last-hours'), type), latest, past }
+  return { readMinutes({ type }, sums, '-inf'), call('HGET', key('last-hours'), type), call('HGETALL', key('history', type)) }
 end
 
 local function readTotal(sums)

@@ -1,6 +1,6 @@
 --- @include "../connection/prelude.lua"
 --- @include "../jobs/active-jobs.lua"
---- @include "../jobs/dead-letters.lua"
+--- @include "../jobs/event-log.lua"
 --- @include "../jobs/type-states.lua"
 --- @include "./count-records.lua"
 

@@ -23,11 +23,12 @@ const history = fc.array(fc.tuple(fc.integer({ min: 1, max: 4 }), counts), { max
     minute += gap;
     stored.add(minute, readCountedMinute(text));
   }
-  return stored.pack().minutes;
+  stored.closeMinute();
+  return stored.pack().parts.get('minutes') ?? '';
 });
 
 function expected(minute: number, lastHour: string, open: readonly (readonly [number, string])[]): RecentActivity {
-  const stored = PeriodHistory.unpack({ minutes: lastHour, latest: '' });
+  const stored = new PeriodHistory().restore([['minutes', lastHour]]);
   for (const [at, text] of open) stored.add(at, readCountedMinute(text));
   return stored.recent(minute * 60_000);
 }

@@ -1,4 +1,4 @@
-import { addMinutesTo } from '../../statistics/packed-periods.js';
+import { sumMinutes } from '../../statistics/packed-periods.js';
 import { type ClosedMinutes, noActivity, RecentMinutes } from '../../statistics/periods.js';
 import type { RecentActivity } from '../../statistics/stats.js';
 import { readCountedMinute } from './counted-minute.js';
@@ -20,7 +20,7 @@ export interface LastMinutes {
   readonly lastHours: readonly string[] | undefined;
 }
 
-/** What was read of a type. */
+/** Activity of a type as it was last read. */
 interface Known {
   readonly lastHour: string;
   /** Sums of the last hour as long as the current minute lasts. */
@@ -67,7 +67,7 @@ export class RecentActivities {
         return last;
       }
       if (lastHour === '' && counts.every((each) => each === '')) return undefined;
-      const closed = isClosedKnown ? last.closed : readLastHour(sums, lastHour);
+      const closed = isClosedKnown ? last.closed : sumMinutes(lastHour, sums);
       return { lastHour, closed, open: counts, activity: addOpen(sums, closed, open, counts) };
     });
     this.#types = types;
@@ -77,11 +77,6 @@ export class RecentActivities {
     this.#known = known;
     return known.map((each) => each?.activity ?? noActivity);
   }
-}
-
-function readLastHour(sums: RecentMinutes, lastHour: string): ClosedMinutes {
-  addMinutesTo(sums, lastHour);
-  return sums.takeClosed();
 }
 
 function addOpen(

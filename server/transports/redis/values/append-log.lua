@@ -1,5 +1,6 @@
 --[[
-Appends entries to a log, then drops its oldest ones beyond the bounds, but never the newest one.
+Appends entries to a log, then drops its oldest ones beyond the bounds, but never the newest one. Announces it on the
+channel with the name of the key.
 
 KEYS[1]  key of the log
 ARGV     maximum number of entries, maximum number of bytes, maximum age in ms, text...
@@ -30,4 +31,6 @@ while true do
   redis.call('LPOP', KEYS[1])
 end
 redis.call('PEXPIREAT', KEYS[1], string.format('%.0f', expiresAt))
+-- A user without the channel can append.
+redis.pcall('PUBLISH', KEYS[1], '')
 return first

@@ -69,6 +69,11 @@ export class RedisKeyValueStore implements KeyValueStore {
     return this.#run(key, 'a list', (client) => client.lrange(this.#key(key), from, to), { isRepeatable: true });
   }
 
+  async now(): Promise<number> {
+    const [seconds, microseconds] = await this.#client.run((client) => client.time(), { isRepeatable: true });
+    return Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000);
+  }
+
   #key(key: string): string {
     return redisKey(this.#prefix, 'kv', key);
   }

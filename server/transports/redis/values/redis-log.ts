@@ -8,10 +8,13 @@ import { scripts } from '../connection/script.js';
 export class RedisLog implements LogStorage {
   readonly #client: CommandClient;
   readonly #prefix: string;
+  readonly #watch: LogStorage['watch'];
 
-  constructor(client: CommandClient, prefix: string) {
+  /** @param watch calls a function after each message of a channel, which has the name of the key of a log */
+  constructor(client: CommandClient, prefix: string, watch: LogStorage['watch']) {
     this.#client = client;
     this.#prefix = prefix;
+    this.#watch = watch;
   }
 
   async append(name: string, texts: readonly string[], { maxEntries, maxBytes, maxAgeMs }: LogBounds): Promise<number> {
@@ -31,6 +34,10 @@ export class RedisLog implements LogStorage {
 
   async delete(name: string): Promise<boolean> {
     return (await this.#client.run((client) => client.del(this.#key(name)))) === 1;
+  }
+
+  watch(name: string, onAppend: () => void): Promise<() => void> {
+    return this.#watch(this.#key(name), onAppend);
   }
 
   #key(name: string): string {
