@@ -126,8 +126,8 @@ export interface CallTarget {
 interface Operations {
   publish(envelopes: readonly Envelope[]): Promise<readonly Receipt[]>;
   /** Returns an event that `cancel` would end. */
-  findCancellable(id: string): Promise<Envelope | undefined>;
-  cancel(id: string, outcome: FailedOutcome): Promise<boolean>;
+  findCancellable(id: string, service?: string): Promise<Envelope | undefined>;
+  cancel(id: string, outcome: FailedOutcome, service?: string): Promise<boolean>;
   endRun(type: string, id: string, outcome: Outcome, reason: ErrorInfo, service?: string): Promise<CommitResult>;
   retire(options: RetireOptions): Promise<Retirement>;
 }
@@ -144,8 +144,9 @@ const operations: {
   readonly [N in OperationName]: (target: CallTarget, ...args: OperationArguments<N>) => Promise<OperationResult<N>>;
 } = {
   publish: async ({ manager }, envelopes) => manager.publish(envelopes),
-  findCancellable: async ({ broker, manager }, id) => broker.group(manager.service).findCancellable(id)?.envelope,
-  cancel: ({ manager }, id, outcome) => manager.runs.cancel(id, () => outcome),
+  findCancellable: async ({ broker, manager }, id, service = manager.service) =>
+    broker.findGroup(service)?.findCancellable(id)?.envelope,
+  cancel: ({ manager }, id, outcome, service) => manager.runs.cancel(id, () => outcome, service),
   endRun: ({ manager }, type, id, outcome, reason, service) =>
     manager.runs.end(type, id, outcome, errorOf(reason), service),
   retire: ({ broker, manager }, options) => retireService(broker, manager.service, options),

@@ -4,6 +4,7 @@ import { envelope } from '../contract/envelope.js';
 import { completed, failed, retry, suspended } from '../contract/outcome.js';
 import type { Subscription } from '../delivery.js';
 import { silentLogger } from '../transport.js';
+import type { SqliteTransportOptions } from './sqlite-options.js';
 import { sqliteTransport } from './sqlite-transport.js';
 import { newFile, type Process, startProcess } from './stage.fixture.js';
 
@@ -16,9 +17,9 @@ function machine(...subscriptions: readonly Subscription[]) {
     clock,
     file,
     /** Ends the current process without a drain and starts the next one. */
-    async restart(): Promise<Process> {
+    async restart(options: Pick<SqliteTransportOptions, 'maxPendingInMemory'> = {}): Promise<Process> {
       await current?.transport.close({ drainMs: 0 });
-      current = await startProcess({ file, clock }, subscriptions);
+      current = await startProcess({ file, clock, ...options }, subscriptions);
       await clock.settle();
       return current;
     },
@@ -165,7 +166,7 @@ it('keeps the slot of a key, a debounce window and a deduplication id', async ()
 });
 
 it('keeps events for a service that has not started since', async () => {
-  const { restart, clock, file } = machine({ type: 'run', retainsRuns: true, trigger: 'a' });
+  const { restart, clock, file } = machine({ type: 'run', retainsRuns: true, triggers: ['a'] });
   const first = await restart();
   await first.transport.close({ drainMs: 0 });
   const publisher = sqliteTransport({ file, clock }).connect({ service: 'web', logger: silentLogger });
@@ -176,6 +177,25 @@ it('keeps events for a service that has not started since', async () => {
   const [run] = next.deliveries;
   expect(run?.envelope).toMatchObject({ type: 'run', causeId: sent.id });
   expect(await next.transport.runs.get('run', run?.envelope.id ?? '')).toMatchObject({ status: 'active' });
+});
+
+it('keeps the verdict that an event is admitted, also of a dead letter', async () => {
+  const { restart, clock } = machine({ type: 'a' });
+  const first = await restart();
+  const sent = envelope('a');
+  await first.transport.publish([sent, envelope('a')]);
+  await clock.settle();
+  await first.deliveries[0]?.admit();
+  const second = await restart();
+  expect(second.deliveries.map(({ isAdmitted }) => isAdmitted)).toEqual([true, false]);
+  await second.deliveries[0]?.commit(failed('no'));
+  const third = await restart();
+  expect(await third.transport.deadLetters.replay(sent.id)).toBe(true);
+  await clock.settle();
+  expect(third.deliveries.find(({ envelope: { id } }) => id === sent.id)).toMatchObject({
+    isAdmitted: true,
+    attempt: 1,
+  });
 });
 
 it('replays a dead letter that an earlier process left, with its checkpoints', async () => {
@@ -195,4 +215,27 @@ it('replays a dead letter that an earlier process left, with its checkpoints', a
   const fourth = await restart();
   expect(fourth.deliveries).toEqual([]);
   expect(await fourth.transport.deadLetters.replay(run.id)).toBe(false);
+});
+
+it.each([
+  ['in memory', {}],
+  ['in the file alone', { maxPendingInMemory: 1 }],
+])('skips events while an event of their key is pending %s', async (_, options) => {
+  const { restart, clock } = machine({ type: 'a', concurrency: 1 });
+  const first = await restart(options);
+  const skipping = (key: string) => envelope('a', { key, overlap: 'skip', dedupe: undefined });
+  const sent = ['k', 'l', 'm'].map(skipping);
+  await first.transport.publish(sent);
+  const second = await restart(options);
+  for (const { id, key = '' } of sent) {
+    expect(await second.transport.publish([skipping(key)])).toEqual([{ id, deduplicated: true }]);
+  }
+  for (let n = 0; n < sent.length; n += 1) {
+    await clock.settle();
+    await second.deliveries[n]?.commit(completed());
+  }
+  const third = await restart(options);
+  for (const key of ['k', 'l', 'm']) {
+    expect(await third.transport.publish([skipping(key)])).toMatchObject([{ deduplicated: false }]);
+  }
 });

@@ -85,7 +85,7 @@ it('refuses a damaged file', async () => {
 
 it.each([
   ['failures', `UPDATE queues SET failures = '{"secret":1}'`],
-  ['counts', `INSERT INTO periods VALUES ('a', 'minutes', 1, '{"counts":[],"wait":[1,1e999],"duration":[]}')`],
+  ['counts', `INSERT INTO counted_minutes VALUES ('a', 1, '{"counts":[],"wait":[1,1e999],"duration":[]}')`],
 ])('refuses %s that it did not write, without showing them', async (column, change) => {
   const file = newFile();
   const { transport } = await startProcess({ file }, [{ type: 'a' }]);

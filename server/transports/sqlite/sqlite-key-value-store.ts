@@ -117,6 +117,10 @@ export class SqliteKeyValueStore implements KeyValueStore {
     });
   }
 
+  async now(): Promise<number> {
+    return this.#clock.now();
+  }
+
   /** @throws {TransportUnavailableError | CorruptFileError} if the file cannot be read */
   #read<T>(read: () => T): T {
     try {

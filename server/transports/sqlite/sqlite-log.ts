@@ -1,5 +1,5 @@
 import { HubError } from '../../errors.js';
-import type { LogBounds, LogEntry, LogPage, LogStorage } from '../bounded-log.js';
+import { type LogBounds, type LogEntry, type LogPage, type LogStorage, LogWatchers } from '../bounded-log.js';
 import type { Clock } from '../clock.js';
 import type { Commits } from './database/committer.js';
 import type { Database, Row, Statement } from './database/driver.js';
@@ -9,10 +9,12 @@ import { fromText, numberOf, textOf, toText } from './stored-values.js';
 export class SqliteLog implements LogStorage {
   readonly #committer: Commits;
   readonly #clock: Clock;
+  readonly #watchers = new LogWatchers();
   readonly #first: Statement;
   readonly #last: Statement;
   readonly #page: Statement;
   readonly #insert: Statement;
+  readonly #firstFrom: Statement;
   readonly #trim: Statement;
   readonly #evict: Statement;
   readonly #remove: Statement;
@@ -25,9 +27,10 @@ export class SqliteLog implements LogStorage {
     this.#last = database.prepare(`${live} ORDER BY sequence DESC LIMIT 1`);
     this.#page = database.prepare(`${live} AND sequence >= ? ORDER BY sequence LIMIT ?`);
     this.#insert = database.prepare('INSERT OR REPLACE INTO log_entries VALUES (?, ?, ?, ?, ?, ?, ?)');
-    this.#trim = database.prepare(
-      'DELETE FROM log_entries WHERE log = ? AND sequence < ? AND (sequence < ? OR start < ?)',
+    this.#firstFrom = database.prepare(
+      'SELECT sequence FROM log_entries WHERE log = ? AND start >= ? ORDER BY sequence LIMIT 1',
     );
+    this.#trim = database.prepare('DELETE FROM log_entries WHERE log = ? AND sequence < ?');
     this.#evict = database.prepare(
       `DELETE FROM log_entries WHERE (log, sequence) IN
         (SELECT log, sequence FROM log_entries WHERE expires_at <= ? LIMIT ?)`,
@@ -35,7 +38,13 @@ export class SqliteLog implements LogStorage {
     this.#remove = database.prepare('DELETE FROM log_entries WHERE log = ?');
   }
 
-  append(name: string, texts: readonly string[], { maxEntries, maxBytes, maxAgeMs }: LogBounds): Promise<number> {
+  async append(name: string, texts: readonly string[], bounds: LogBounds): Promise<number> {
+    const first = await this.#append(name, texts, bounds);
+    this.#watchers.notify(name);
+    return first;
+  }
+
+  #append(name: string, texts: readonly string[], { maxEntries, maxBytes, maxAgeMs }: LogBounds): Promise<number> {
     const length = texts.reduce((sum, text) => sum + text.length, 0);
     return this.#committer.write(() => {
       const at = this.#clock.now();
@@ -51,7 +60,10 @@ export class SqliteLog implements LogStorage {
         end += bytes;
       }
       const newest = first + texts.length - 1;
-      this.#trim.run(toText(name), newest, newest + 1 - maxEntries, end - maxBytes);
+      // The first entries are dropped: the read ends at the first one that stays, however long the log is.
+      const fitting = this.#firstFrom.get(toText(name), end - maxBytes);
+      const kept = Math.max(fitting === undefined ? newest : numberOf(fitting, 'sequence'), newest + 1 - maxEntries);
+      this.#trim.run(toText(name), Math.min(kept, newest));
       return first;
     }, length);
   }
@@ -74,6 +86,10 @@ export class SqliteLog implements LogStorage {
       this.#remove.run(toText(name));
       return existed;
     });
+  }
+
+  async watch(name: string, onAppend: () => void): Promise<() => void> {
+    return this.#watchers.add(name, onAppend);
   }
 }
 

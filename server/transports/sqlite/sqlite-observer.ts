@@ -7,6 +7,7 @@ import { connectCoded } from '../coded-transport.js';
 import type { Outcome } from '../delivery.js';
 import { forwardParts, type PartName, type TransportParts } from '../parts.js';
 import { checkRetireArguments, retireResult } from '../services.js';
+import { isPlainKey } from '../stored-keys.js';
 import { type RunStore, silentLogger, type TransportManager } from '../transport.js';
 import { FileLink, type LinkSettings } from './file-link.js';
 import { FileObserverError } from './sqlite-errors.js';
@@ -69,13 +70,17 @@ export function sqliteObserver(options: SqliteObserverOptions): SqliteTransport 
 
 /** Parts that the owner of the file alone changes. */
 const ownersParts: ReadonlySet<PartName> = new Set(['schedules', 'kv', 'log']);
+/** Changes of these parts that other processes ask the owner for. */
+const outsideChanges: ReadonlySet<string> = new Set(['put', 'remove']);
 
 /** Creates the connection of a hub without handlers to a file that another process owns. */
 function connectObserver(service: string, settings: LinkSettings, link: FileLink): TransportManager {
   const closing = new AbortController();
   const parts = forwardParts((call, args) => {
     const { part, method, effect } = call;
-    const isRefused = effect === 'local' || (effect === 'change' && ownersParts.has(part));
+    const isOutside = isPlainKey(part, args[0]) || outsideChanges.has(method);
+    const isOwners = effect === 'change' && ownersParts.has(part) && !isOutside;
+    const isRefused = effect === 'local' || isOwners;
     // Users call `hub.schedule`, and the other parts themselves.
     const operation = part === 'schedules' ? 'schedule()' : `${part}.${method}()`;
     return isRefused ? refuse(operation) : link.callPart(call, args);
@@ -86,6 +91,15 @@ function connectObserver(service: string, settings: LinkSettings, link: FileLink
     clock: settings.clock,
     ...parts,
     runs: observedRuns(parts, link, closing.signal),
+    log: {
+      ...parts.log,
+      async watch(_name, onAppend) {
+        const stopped = new AbortController();
+        // A look at the log costs as much as one at what has changed.
+        void repeat(AbortSignal.any([stopped.signal, closing.signal]), onAppend);
+        return () => stopped.abort();
+      },
+    },
     async start({ subscriptions, declared = [], onRegister }) {
       if (subscriptions.length > 0) return refuse('start() with handlers');
       if (declared.some(({ subscribers }) => subscribers.length > 0)) return refuse('start() with subscribers');
@@ -93,6 +107,8 @@ function connectObserver(service: string, settings: LinkSettings, link: FileLink
       await onRegister?.();
     },
     publish: (envelopes) => link.call('publish', envelopes),
+    // It starts nothing.
+    async pause() {},
     async close() {
       closing.abort();
       await link.close();
@@ -101,8 +117,17 @@ function connectObserver(service: string, settings: LinkSettings, link: FileLink
   };
 }
 
-// Time between two reads of the state of a run.
+// Time between two looks at the state of a run or a log.
 const watchIntervalMs = 250;
+
+/** Calls `look` again and again, until the signal aborts. */
+async function repeat(signal: AbortSignal, look: () => unknown): Promise<void> {
+  for (;;) {
+    await delay(watchIntervalMs, undefined, { signal }).catch(() => {});
+    if (signal.aborted) return;
+    await look();
+  }
+}
 
 /** Returns runs of which this process reads the changes itself. @param closing aborts when the connection closes */
 function observedRuns({ runs, counts }: TransportParts, link: FileLink, closing: AbortSignal): RunStore {
@@ -112,16 +137,12 @@ function observedRuns({ runs, counts }: TransportParts, link: FileLink, closing:
       const stopped = new AbortController();
       const signal = AbortSignal.any([stopped.signal, closing]);
       let known = await counts.revision(type);
-      const watch = async (): Promise<void> => {
-        while (!signal.aborted) {
-          await delay(watchIntervalMs, undefined, { signal }).catch(() => {});
-          // The next look repeats a read that failed.
-          const found = signal.aborted ? known : await counts.revision(type).catch(() => known);
-          if (found !== known && !signal.aborted) onChange();
-          known = found;
-        }
-      };
-      void watch();
+      void repeat(signal, async () => {
+        // The next look repeats a read that failed.
+        const found = await counts.revision(type).catch(() => known);
+        if (found !== known && !signal.aborted) onChange();
+        known = found;
+      });
       return () => stopped.abort();
     },
     async ended(type, id, signal, service) {
@@ -141,9 +162,10 @@ function observedRuns({ runs, counts }: TransportParts, link: FileLink, closing:
         errorInfo(reason),
         ...(service === undefined ? [] : [service]),
       ),
-    async cancel(id, conclude) {
-      const envelope = await link.call('findCancellable', id);
-      return envelope !== undefined && link.call('cancel', id, withoutThrown(conclude(envelope)));
+    async cancel(id, conclude, service) {
+      const of = service === undefined ? ([] as const) : ([service] as const);
+      const envelope = await link.call('findCancellable', id, ...of);
+      return envelope !== undefined && link.call('cancel', id, withoutThrown(conclude(envelope)), ...of);
     },
   };
 }

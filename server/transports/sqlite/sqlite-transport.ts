@@ -163,6 +163,7 @@ function connectLazily(service: string, clock: Clock, shared: SharedStore, logge
     ...forwardParts((call, args) => connection.use(({ manager }) => callPart(manager, call, args))),
     start: (options) => connection.start(options),
     publish: (envelopes) => connection.use(async ({ manager }) => manager.publish(envelopes)),
+    pause: (paused) => connection.use(({ manager }) => manager.pause(paused)),
     close: (options) => connection.close(options),
   };
 }
@@ -188,9 +189,10 @@ export async function backUpFile(file: string, target: string): Promise<void> {
     await copy(database, partial);
     // The log of the file cannot begin again before, and a slow disk takes long to have the copy.
     database.exec('COMMIT');
-    await syncFile(partial);
+    await syncFile(partial, 'r+');
     await publish(partial, target);
-    await syncFile(dirname(target));
+    // Windows opens no folder, and writes names to its own log.
+    if (process.platform !== 'win32') await syncFile(dirname(target), 'r');
   } catch (error) {
     throw error instanceof FileAccessError ? error : new FileAccessError(target, error);
   } finally {
@@ -231,8 +233,9 @@ function hasNoLinks(error: unknown): boolean {
   return code === 'EPERM' || code === 'ENOTSUP' || code === 'EOPNOTSUPP' || code === 'ENOSYS';
 }
 
-async function syncFile(path: string): Promise<void> {
-  const handle = await open(path, 'r');
+/** Writes a file or a folder to the disk. Windows requires the right to write to a file. */
+async function syncFile(path: string, flags: 'r' | 'r+'): Promise<void> {
+  const handle = await open(path, flags);
   try {
     await handle.sync();
   } finally {

@@ -1,11 +1,11 @@
 import type { EndedRun, Entry, LostEvent } from '../broker/entry.js';
+import type { StoredCondition } from '../broker/inbox.js';
 import type { EndedEvent } from '../broker/type-stats.js';
-import type { AwaitedEvent, CompleteEnvelope, Envelope, RunWait, Subscription } from '../delivery.js';
+import type { AwaitedEvent, CompleteEnvelope, Envelope, Subscription } from '../delivery.js';
 import type { AttemptRecord, OpenWait } from '../event-record.js';
-import { DurationSketch } from '../statistics/durations.js';
-import { OpenPeriod } from '../statistics/period-series.js';
+import type { CountedDurations, CountedMinute } from '../statistics/period-history.js';
 import type { FailureRecord } from '../statistics/stats.js';
-import type { ScheduleRecord } from '../transport.js';
+import type { ScheduleRecord, StoredSchedule } from '../transport.js';
 import type { Row } from './database/driver.js';
 import { StoredValueError } from './sqlite-errors.js';
 
@@ -49,7 +49,7 @@ export function envelopeOf(row: Row, type: string): Envelope {
 }
 
 // A class for the reason that `StoredEntry` is one.
-class StoredEnvelope implements CompleteEnvelope, Pick<Envelope, 'receives'> {
+class StoredEnvelope implements CompleteEnvelope, Pick<Envelope, 'receives' | 'cancelOn' | 'overlap'> {
   readonly id: string;
   readonly type: string;
   readonly body: string;
@@ -64,6 +64,8 @@ class StoredEnvelope implements CompleteEnvelope, Pick<Envelope, 'receives'> {
   readonly causeId: string | undefined;
   readonly parent: Envelope['parent'];
   readonly receives: Envelope['receives'];
+  readonly cancelOn: Envelope['cancelOn'];
+  readonly overlap: Envelope['overlap'];
 
   constructor(row: Row, type: string) {
     const rest = objectOf(row, 'envelope');
@@ -83,30 +85,41 @@ class StoredEnvelope implements CompleteEnvelope, Pick<Envelope, 'receives'> {
     this.parent = isRow(parent)
       ? { type: textOf(parent, 'type'), id: textOf(parent, 'id'), wait: textOf(parent, 'wait') }
       : undefined;
-    const { receives } = rest;
+    const { receives, cancelOn, overlap } = rest;
+    this.overlap = overlap === 'skip' || overlap === 'replace' ? overlap : undefined;
     this.receives = isAbsent(receives) ? undefined : rowsOf(receives, 'receives').map(awaitedEventOf);
+    this.cancelOn = isAbsent(cancelOn)
+      ? undefined
+      : rowsOf(cancelOn, 'cancelOn').map((reason) => ({
+          ...awaitedEventOf(reason),
+          ...(reason['isJudged'] === true && { isJudged: true }),
+        }));
   }
 }
 
 function awaitedEventOf(event: Row): AwaitedEvent {
-  return { type: textOf(event, 'type'), key: optionalText(event, 'key') };
+  const shownKey = optionalText(event, 'shownKey');
+  return { type: textOf(event, 'type'), key: optionalText(event, 'key'), ...(shownKey !== undefined && { shownKey }) };
 }
 
 /** Starts of an event. */
-interface StoredStarts extends Pick<Entry, 'startedAt' | 'attempts' | 'neededVersion'> {
+interface StoredStarts extends Pick<Entry, 'startedAt' | 'attempts' | 'neededVersion' | 'isAdmitted'> {
   /** The last attempt ran when it was stored. */
   readonly isRunning: boolean;
 }
 
 /** Returns the start of the last attempt, the attempts before it, and the version that the next one needs. */
 export function startsOf(row: Row): StoredStarts {
-  if (isAbsent(row['attempts'])) return { startedAt: 0, attempts: [], neededVersion: undefined, isRunning: false };
+  if (isAbsent(row['attempts'])) {
+    return { startedAt: 0, attempts: [], neededVersion: undefined, isRunning: false, isAdmitted: false };
+  }
   const value = objectOf(row, 'attempts');
   return {
     startedAt: numberOf(value, 'startedAt'),
     attempts: attemptsOf(value, 'attempts'),
     neededVersion: optionalNumber(value, 'neededVersion'),
     isRunning: value['isRunning'] === true,
+    isAdmitted: value['isAdmitted'] === true,
   };
 }
 
@@ -130,7 +143,7 @@ export function endedEventsOf(row: Row): readonly EndedEvent[] {
 
 function statusOf(event: Row): EndedEvent['status'] {
   const status = textOf(event, 'status');
-  if (status === 'completed' || status === 'failed' || status === 'cancelled') return status;
+  if (status === 'completed' || status === 'filtered' || status === 'failed' || status === 'cancelled') return status;
   throw new StoredValueError('status');
 }
 
@@ -203,15 +216,18 @@ export function subscriptionOf(row: Row): Subscription | undefined {
   if (isAbsent(row['subscription'])) return undefined;
   const value = objectOf(row, 'subscription');
   textOf(value, 'type');
+  // Earlier versions stored one trigger.
+  const trigger = optionalText(value, 'trigger');
+  const stored = trigger === undefined ? value : { ...value, triggers: [trigger] };
   // The schema version of the file states that this package wrote the other fields.
-  return value as unknown as Subscription;
+  return stored as unknown as Subscription;
 }
 
-export function waitOf(row: Row): RunWait {
+export function waitOf(row: Row): StoredCondition {
   const value = objectOf(row, 'wait');
   textOf(value, 'key');
   // As above.
-  return value as unknown as RunWait;
+  return value as unknown as StoredCondition;
 }
 
 export function scheduleOf(row: Row): Omit<ScheduleRecord, 'isOpen' | 'revision'> {
@@ -227,23 +243,32 @@ export function scheduleOf(row: Row): Omit<ScheduleRecord, 'isOpen' | 'revision'
   };
 }
 
-export function periodOf(row: Row): OpenPeriod {
+export function storedScheduleOf(row: Row): StoredSchedule {
+  return {
+    id: textOf(row, 'id'),
+    definition: textOf(row, 'definition'),
+    position: numberOf(row, 'position'),
+    lastDue: optionalNumber(row, 'last_due'),
+    lookAt: optionalNumber(row, 'look_at'),
+    body: textOf(row, 'body'),
+  };
+}
+
+export function countedMinuteOf(row: Row): CountedMinute {
   const { counts, wait, duration, longestMs } = objectOf(row, 'counts');
   // Earlier versions did not store the longest durations.
   const [longestWait = -1, longestDuration = -1]: readonly unknown[] = Array.isArray(longestMs) ? longestMs : [];
-  return new OpenPeriod(
-    numberOf(row, 'period'),
-    [...numbersOf(counts)],
-    sketchOf(wait, longestWait),
-    sketchOf(duration, longestDuration),
-  );
+  return {
+    counts: countsOf(counts),
+    waits: durationsOf(wait, longestWait),
+    durations: durationsOf(duration, longestDuration),
+  };
 }
 
-function sketchOf(counts: unknown, longestMs: unknown): DurationSketch {
+function durationsOf(sketch: unknown, longestMs: unknown): CountedDurations {
   if (typeof longestMs !== 'number') throw new StoredValueError('counts');
-  const sketch = DurationSketch.from(numbersOf(counts));
-  sketch.noteLongest(longestMs);
-  return sketch;
+  const [first = 0, ...counts] = countsOf(sketch);
+  return { buckets: counts.map((count, index) => [first + index, count]), longestMs };
 }
 
 function errorOf(value: Row): LostEvent['error'] {
@@ -253,7 +278,14 @@ function errorOf(value: Row): LostEvent['error'] {
   return { name: textOf(error, 'name'), message: textOf(error, 'message'), ...(code !== undefined && { code }) };
 }
 
-function numbersOf(value: unknown): readonly number[] {
+/** Returns a list of numbers. */
+export function numbersOf(row: Row, name: string): readonly number[] {
+  const value = parsed(textOf(row, name), name);
+  if (!Array.isArray(value) || !value.every(Number.isFinite)) throw new StoredValueError(name);
+  return value;
+}
+
+function countsOf(value: unknown): readonly number[] {
   if (!Array.isArray(value) || !value.every(Number.isSafeInteger)) throw new StoredValueError('counts');
   return value;
 }

@@ -6,6 +6,7 @@ import { CodecMismatchError } from '../../codec.js';
 import { contractCodec } from '../../contract/describe-transport.js';
 import { envelope } from '../../contract/envelope.js';
 import { completed } from '../../contract/outcome.js';
+import { PeriodHistory } from '../../statistics/period-history.js';
 import { newFile, openBeside, type Process, startProcess } from '../stage.fixture.js';
 import type { Database } from './driver.js';
 import { migrations } from './schema.js';
@@ -96,4 +97,43 @@ it.each(versions)('a hub continues with the file $name', async ({ name }) => {
   await (await startProcess({ file: created }, [])).transport.close({ drainMs: 0 });
   expect(schemaOf(database)).toEqual(schemaOf(await openBeside(created)));
   expect(database.prepare('PRAGMA user_version').get()).toEqual({ user_version: migrations.length });
+});
+
+/** Returns the history of `metered` in the file of version 6: 51 hours of events, every 37 minutes. */
+function meteredHistory(): PeriodHistory {
+  const history = new PeriodHistory();
+  let at = writtenAt - 51 * 3_600_000;
+  for (let index = 0; index < 84; index += 1) {
+    for (let event = 0; event < 1 + (index % 3); event += 1) {
+      history.count('received', at);
+      history.countWait(0, at);
+      history.countDuration(10 * index, at);
+      history.count('completed', at);
+    }
+    at = Math.min(at + 37 * 60_000, writtenAt);
+  }
+  return history;
+}
+
+it('retains histories, and packs the minutes that are over', async () => {
+  const file = newFile();
+  const database = await openBeside(file);
+  database.exec(readFileSync(join(folder, 'version-6.sql'), 'utf8'));
+  const history = meteredHistory();
+  const expected = {
+    recent: history.recent(writtenAt),
+    ...history.durations(writtenAt),
+    histories: history.histories(writtenAt),
+  };
+  for (const _start of ['migrated', 'packed']) {
+    const { transport } = await startProcess({ file, clock: createFakeClock(writtenAt) }, []);
+    const { recent, waitMs, durationMs, histories } = await transport.counts.metrics('metered');
+    expect({ recent, waitMs, durationMs, histories }).toEqual(expected);
+    const [durations] = await transport.counts.durations(['metered']);
+    expect(durations?.durationMs.counts).toEqual(history.totals().durationMs.counts);
+    expect(durations?.durationMs.sumMs).toBeCloseTo(history.totals().durationMs.sumMs, 2);
+    await transport.close({ drainMs: 0 });
+    const left = database.prepare("SELECT count(*) AS count FROM counted_minutes WHERE type = 'metered'").get();
+    expect(left).toEqual({ count: 1 });
+  }
 });

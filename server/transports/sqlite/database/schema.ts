@@ -141,4 +141,55 @@ export const migrations: readonly string[] = [
     OR EXISTS (SELECT 1 FROM events)
     OR EXISTS (SELECT 1 FROM key_values)
     OR EXISTS (SELECT 1 FROM log_entries);`,
+  // Histories are packed texts, and a row has a minute until it is packed. A row of a longer period, of which no shorter
+  // ones are left, becomes its first minute.
+  `CREATE TABLE histories (
+    type TEXT NOT NULL,
+    part TEXT NOT NULL,
+    text TEXT NOT NULL,
+    PRIMARY KEY (type, part)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE counted_minutes (
+    type TEXT NOT NULL,
+    minute INTEGER NOT NULL,
+    counts TEXT NOT NULL,
+    PRIMARY KEY (type, minute)
+  ) STRICT, WITHOUT ROWID;
+  WITH ends AS (
+    SELECT type,
+      min(period) FILTER (WHERE kind = 'minutes') AS minute,
+      max(period) FILTER (WHERE kind = 'minutes') AS open,
+      min(period) FILTER (WHERE kind = 'fiveMinutes') AS five,
+      min(period) FILTER (WHERE kind = 'hours') AS hour
+    FROM periods GROUP BY type
+  ),
+  -- Of the first longer period, the shorter ones before the first may have been evicted.
+  firsts AS (
+    SELECT type, open,
+      (minute + iif(five < minute / 5, 4, 0)) / 5 AS first_five,
+      (five + iif(hour < five / 12, 11, 0)) / 12 AS first_hour
+    FROM ends
+  )
+  INSERT OR REPLACE INTO counted_minutes
+  SELECT type, period * iif(kind = 'hours', 60, iif(kind = 'fiveMinutes', 5, 1)), counts
+  FROM periods JOIN firsts USING (type)
+  WHERE (kind = 'minutes' AND (period = open OR period >= max(first_five * 5, ifnull(first_hour, 0) * 60)))
+    OR (kind = 'fiveMinutes' AND period >= first_hour * 12 AND (first_five IS NULL OR period < first_five))
+    OR (kind = 'hours' AND (first_hour IS NULL OR period < first_hour));
+  DROP TABLE periods;`,
+  // The last starts under a rate, of a type or of one of its keys. And the schedules that were set at run time.
+  `CREATE TABLE starts (
+    queue INTEGER NOT NULL,
+    key TEXT NOT NULL,
+    starts TEXT NOT NULL,
+    PRIMARY KEY (queue, key)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE stored_schedules (
+    id TEXT PRIMARY KEY,
+    definition TEXT NOT NULL,
+    position REAL NOT NULL,
+    last_due REAL,
+    look_at REAL,
+    body TEXT NOT NULL
+  ) STRICT, WITHOUT ROWID;`,
 ];

@@ -122,6 +122,7 @@ export class CrashCounts implements CrashGuard {
       handle();
     };
     const end = loneEvents.reserve({
+      id: entry.envelope.id,
       clock: this.#clock,
       limitMs: loneLimitMs(crashes - this.#maxCrashes + 1),
       begin: (isAlone) => {

@@ -85,8 +85,14 @@ function stateOf(entry: Entry, queue: StoredQueue): number {
   return state;
 }
 
-function startsText({ startedAt, attempts, neededVersion, lease }: Entry): string {
-  return JSON.stringify({ startedAt, attempts, neededVersion, ...(lease !== undefined && { isRunning: true }) });
+function startsText({ startedAt, attempts, neededVersion, lease, isAdmitted }: Entry): string {
+  return JSON.stringify({
+    startedAt,
+    attempts,
+    neededVersion,
+    ...(lease !== undefined && { isRunning: true }),
+    ...(isAdmitted && { isAdmitted }),
+  });
 }
 
 /** Returns the part of an envelope without columns of its own. */
@@ -101,8 +107,11 @@ function envelopeText({
   causeId,
   parent,
   receives,
+  cancelOn,
+  overlap,
 }: Envelope): string {
-  const stored: Omit<CompleteEnvelope, 'id' | 'type' | 'body' | 'priority'> & Pick<Envelope, 'receives'> = {
+  const stored: Omit<CompleteEnvelope, 'id' | 'type' | 'body' | 'priority'> &
+    Pick<Envelope, 'receives' | 'cancelOn' | 'overlap'> = {
     requestId,
     depth,
     delayMs,
@@ -113,6 +122,8 @@ function envelopeText({
     causeId,
     parent,
     receives,
+    cancelOn,
+    overlap,
   };
   return JSON.stringify(stored);
 }
@@ -126,8 +137,8 @@ export interface EntryContext {
   readonly type: string;
   readonly clock: Clock;
   readonly table: NonNullable<EntryRecord['table']>;
-  /** Returns the deduplication id in use. */
-  readonly remembered: (type: string, dedupeId: string) => RememberedId | undefined;
+  /** Returns the ids in use by which a pending event is remembered. */
+  readonly remembered: (envelope: Envelope) => RememberedId | undefined;
   /** Epoch milliseconds at which the process that ran the stored attempts is known to have ended. Absent if it may run. */
   readonly interruptedAt?: number;
   /** Returns the recorded entries of a run; `undefined` for events that are not runs. */
@@ -144,6 +155,7 @@ export function entryOfRow(row: Row, context: EntryContext): Entry {
 class StoredEntry implements Entry {
   envelope: Entry['envelope'];
   attempt: number;
+  isAdmitted: boolean;
   ended: boolean;
   readonly acceptedAt: number;
   hasStarted: boolean;
@@ -168,16 +180,15 @@ class StoredEntry implements Entry {
     const state = numberOf(row, 'state');
     const position = numberOf(row, 'position');
     const envelope = envelopeOf(row, type);
-    const { dedupe, id } = envelope;
-    const known = dedupe && remembered(type, dedupe.id);
     const isPending = (state & eventStates.pending) !== 0;
     const dueAt = optionalNumber(row, 'due_at');
     const isSpilled = table === 'spilled_events';
     // A spilled event is delayed until its queue promotes it.
     const isDelayed = dueAt !== undefined && (isSpilled || dueAt > clock.now());
-    const { startedAt, attempts, neededVersion, isRunning } = startsOf(row);
+    const { startedAt, attempts, neededVersion, isRunning, isAdmitted } = startsOf(row);
     this.envelope = envelope;
     this.attempt = numberOf(row, 'attempt');
+    this.isAdmitted = isAdmitted;
     this.ended = !isPending;
     this.acceptedAt = numberOf(row, 'accepted_at');
     this.hasStarted = (state & eventStates.started) !== 0;
@@ -186,7 +197,7 @@ class StoredEntry implements Entry {
     if (isRunning && interruptedAt !== undefined) noteInterruption(this, interruptedAt);
     this.dueAt = isDelayed ? dueAt - clock.now() + clock.monotonic() : undefined;
     this.bytes = Buffer.byteLength(envelope.body);
-    this.remembered = isPending && known?.eventId === id ? known : undefined;
+    this.remembered = isPending ? remembered(envelope) : undefined;
     this.checkpoints = checkpoints(position);
     this.isSuspended = (state & eventStates.suspended) !== 0;
     this.neededVersion = neededVersion;

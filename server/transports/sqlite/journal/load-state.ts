@@ -1,28 +1,34 @@
 import type { Broker } from '../../broker/broker.js';
+import { overlapIds } from '../../broker/dedupe-window.js';
 import type { Entry, StoredWait } from '../../broker/entry.js';
-import type { RunWaits } from '../../broker/runs.js';
+import type { RunWaits } from '../../broker/run-waits.js';
 import type { TypeQueue } from '../../broker/type-queue.js';
 import type { Clock } from '../../clock.js';
-import type { Histories } from '../../statistics/stats.js';
+import type { Envelope } from '../../delivery.js';
+import { StartLog } from '../../start-log.js';
+import type { PeriodHistory } from '../../statistics/period-history.js';
 import type { Database, Row } from '../database/driver.js';
 import { StoredValueError } from '../sqlite-errors.js';
 import {
+  countedMinuteOf,
   deadLetterOf,
   endedEventsOf,
   endedRunOf,
   failuresOf,
   numberOf,
+  numbersOf,
   objectOf,
   optionalNumber,
   optionalText,
-  periodOf,
   scheduleOf,
+  storedScheduleOf,
   subscriptionOf,
   textOf,
   waitOf,
 } from '../stored-values.js';
 import { entryOfRow, eventStates } from './entry-rows.js';
-import { type SqliteJournal, storedCounters, totalHistoryName } from './sqlite-journal.js';
+import { totalHistoryName } from './history-rows.js';
+import { keyOfType, type SqliteJournal, storedCounters } from './sqlite-journal.js';
 
 /** End of a stored event, to be restored in the order of ends. */
 interface End {
@@ -33,17 +39,23 @@ interface End {
 /** Restores the state of a broker from its file. @param isOwner no other process has the file: its attempts have ended */
 export function loadState(database: Database, broker: Broker, journal: SqliteJournal, isOwner: boolean): void {
   const queues = loadQueues(database, broker, journal);
-  loadHistories(database, broker);
+  const unpacked = loadHistories(database, broker);
   for (const row of database.prepare('SELECT * FROM dedupe_ids ORDER BY until').iterate()) {
     broker.restoreDedupe(textOf(row, 'type'), textOf(row, 'id'), textOf(row, 'event'), numberOf(row, 'until'));
   }
-  // The file has everything that was loaded. Events, however, may have to leave memory.
+  // The file has everything that was loaded. Events, however, may have to leave memory, and starts may no longer
+  // count.
   journal.markWritten();
-  journal.spill.remembered = (type, dedupeId) => broker.remembered(type, dedupeId);
+  for (const type of unpacked) journal.histories.pack(type, broker.statistics.history(type));
+  journal.spill.remembered = (envelope) => broker.remembered(envelope);
+  loadStarts(database, broker, queues);
   loadSpilled(database, broker, queues);
   loadEvents(database, broker, queues, isOwner);
   for (const row of database.prepare('SELECT record FROM schedules').iterate()) {
     broker.schedules.restore(scheduleOf(row));
+  }
+  for (const row of database.prepare('SELECT * FROM stored_schedules').iterate()) {
+    broker.storedSchedules.restore(storedScheduleOf(row));
   }
 }
 
@@ -76,18 +88,33 @@ function loadQueues(database: Database, broker: Broker, journal: SqliteJournal):
   return queues;
 }
 
-function loadHistories(database: Database, broker: Broker): void {
-  for (const row of database.prepare('SELECT * FROM periods ORDER BY type, kind, period').iterate()) {
-    const type = textOf(row, 'type');
-    const history = broker.statistics.history(type === totalHistoryName ? undefined : type);
-    history.restore(kindOf(row), periodOf(row));
+function loadStarts(database: Database, { clock }: Broker, queues: ReadonlyMap<number, TypeQueue>): void {
+  const offset = clock.monotonic() - clock.now();
+  for (const row of database.prepare('SELECT * FROM starts').all()) {
+    const key = textOf(row, 'key');
+    const starts = StartLog.restore(numbersOf(row, 'starts'), offset);
+    queueOf(row, queues).restoreStarts({ key: key === keyOfType ? undefined : key, starts });
   }
 }
 
-function kindOf(row: Row): keyof Histories {
-  const kind = textOf(row, 'kind');
-  if (kind === 'minutes' || kind === 'fiveMinutes' || kind === 'hours') return kind;
-  throw new StoredValueError('kind');
+/** Returns the types with minutes that are over and not packed; `undefined` for the history of all types. */
+function loadHistories(database: Database, broker: Broker): ReadonlySet<string | undefined> {
+  const historyOf = (row: Row): PeriodHistory => broker.statistics.history(typeOf(row));
+  for (const row of database.prepare('SELECT * FROM histories').iterate()) {
+    historyOf(row).restore([[textOf(row, 'part'), textOf(row, 'text')]]);
+  }
+  const unpacked = new Set<string | undefined>();
+  for (const row of database.prepare('SELECT * FROM counted_minutes ORDER BY type, minute').iterate()) {
+    const history = historyOf(row);
+    history.add(numberOf(row, 'minute'), countedMinuteOf(row));
+    if (history.hasChanges) unpacked.add(typeOf(row));
+  }
+  return unpacked;
+}
+
+function typeOf(row: Row): string | undefined {
+  const type = textOf(row, 'type');
+  return type === totalHistoryName ? undefined : type;
 }
 
 /** Counts the events that stay in the file until it is their turn. */
@@ -101,8 +128,16 @@ function loadSpilled(database: Database, broker: Broker, queues: ReadonlyMap<num
   }
   const remembered = database.prepare('SELECT queue, id, dedupe FROM spilled_events WHERE dedupe IS NOT NULL');
   for (const row of remembered.iterate()) {
-    const known = broker.remembered(queueOf(row, queues).type, textOf(row, 'dedupe'));
+    const known = broker.rememberedId(queueOf(row, queues).type, textOf(row, 'dedupe'));
     if (known?.eventId === textOf(row, 'id')) known.hold();
+  }
+  const overlapping = database.prepare(
+    "SELECT queue, id, key FROM spilled_events WHERE key IS NOT NULL AND json_extract(envelope, '$.overlap') IS NOT NULL",
+  );
+  for (const row of overlapping.iterate()) {
+    const known = broker.rememberedId(overlapIds(queueOf(row, queues).type), textOf(row, 'key'));
+    known?.add(textOf(row, 'id'));
+    known?.hold();
   }
 }
 
@@ -121,7 +156,7 @@ function loadEvents(
   const checkpoints = loadCheckpoints(database);
   const byPosition = new Map<number, { readonly entry: Entry; readonly queue: TypeQueue }>();
   const ends: End[] = [];
-  const remembered = (type: string, dedupeId: string) => broker.remembered(type, dedupeId);
+  const remembered = (envelope: Envelope) => broker.remembered(envelope);
   for (const row of database.prepare('SELECT * FROM events ORDER BY position').iterate()) {
     const queue = queueOf(row, queues);
     const entry = entryOfRow(row, {

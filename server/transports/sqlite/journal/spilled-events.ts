@@ -1,4 +1,3 @@
-import type { RememberedId } from '../../broker/dedupe-window.js';
 import type { Entry } from '../../broker/entry.js';
 import type {
   ChainId,
@@ -41,7 +40,7 @@ const roundingMs = 0.01;
 export class SpilledEvents implements SpillStore {
   readonly maxInMemory: number;
   /** Returns the deduplication id in use. */
-  remembered: (type: string, dedupeId: string) => RememberedId | undefined = () => undefined;
+  remembered: EntryContext['remembered'] = () => undefined;
   readonly #journal: SpillJournal;
   readonly #clock: Clock;
   #inMemory = 0;

@@ -1,30 +1,33 @@
 import type { RememberedId } from '../../broker/dedupe-window.js';
 import type { EndedRun, Entry, EntryRecord, LostEvent, StoredWait } from '../../broker/entry.js';
-import type { CrashGuard, Journal, StoredQueue } from '../../broker/journal.js';
+import type { CountedStarts, CrashGuard, Journal, StoredQueue } from '../../broker/journal.js';
 import type { Clock, Timer } from '../../clock.js';
 import { type Envelope, type Subscription, sizeOf } from '../../delivery.js';
-import type { OpenPeriod } from '../../statistics/period-series.js';
-import { periodKinds } from '../../statistics/periods.js';
-import { type CounterOf, countersOf, type FailureRecord, type Histories } from '../../statistics/stats.js';
-import type { ScheduleRecord } from '../../transport.js';
+import type { OpenPeriod } from '../../statistics/packed-periods.js';
+import type { PeriodHistory } from '../../statistics/period-history.js';
+import { type CounterOf, countersOf, type FailureRecord } from '../../statistics/stats.js';
+import type { ScheduleRecord, StoredSchedule } from '../../transport.js';
 import type { Commits, CommittedState } from '../database/committer.js';
 import type { Database, Statement } from '../database/driver.js';
+import { toText } from '../stored-values.js';
 import { EntryRows, tableOf } from './entry-rows.js';
+import { DueWrites, HistoryRows } from './history-rows.js';
 import { SpilledEvents, type SpillJournal } from './spilled-events.js';
 
-type StoredSchedule = Omit<ScheduleRecord, 'isOpen' | 'revision'>;
+type CodeSchedule = Omit<ScheduleRecord, 'isOpen' | 'revision'>;
 /** Statement to run with the next transaction, and its values. */
-export type Write = readonly [statement: Statement, ...values: (string | number)[]];
+export type Write = readonly [statement: Statement, ...values: (string | number | null)[]];
 
 // To store the recent events with each of them would cost more than the event.
 const logIntervalMs = 1_000;
-// A transaction stores the recent events of as many types as it can in this time.
-const logsMs = 1;
 // A value of this length takes about as long to write as a row without one.
 const lengthPerRow = 8_192;
 
 // To store the start of each attempt would cost each event a write.
 const longAttemptMs = 1_000;
+
+/** Key of the starts of a type: no event has it. */
+export const keyOfType = '';
 
 /** Attempt that is running. */
 interface RunningDelivery {
@@ -35,6 +38,7 @@ interface RunningDelivery {
 /** Collects the parts of a broker's state that changed, and writes them to the file. */
 export class SqliteJournal implements Journal, CommittedState, SpillJournal {
   readonly queues: QueueRows;
+  readonly histories: HistoryRows;
   readonly spill: SpilledEvents;
   /** Set by the owner of the file. */
   crashes: CrashGuard | undefined;
@@ -42,7 +46,6 @@ export class SqliteJournal implements Journal, CommittedState, SpillJournal {
   running: (() => readonly RunningDelivery[]) | undefined;
   readonly #committer: Commits;
   readonly #entryRows: EntryRows;
-  readonly #periodRows: PeriodRows;
   // Replaced rather than cleared: the table of a cleared map refers to the next one, so that once a table is in the old
   // generation, all later ones and their entries get there too, and stay until a full collection.
   #entries = new Map<Entry, StoredQueue>();
@@ -51,15 +54,13 @@ export class SqliteJournal implements Journal, CommittedState, SpillJournal {
   #length = 0;
   /** Queues with new recent events, and those of them whose recent events the next transactions store. */
   readonly #logs = new Set<StoredQueue>();
-  readonly #dueLogs = new Set<StoredQueue>();
-  #writtenLogs: StoredQueue[] = [];
+  readonly #dueLogs = new DueWrites<StoredQueue, StoredQueue>();
   #isClosing = false;
   #logTimer: Timer | undefined;
   #startTimer: Timer | undefined;
   /** Starts of the running attempts that are stored. */
   #storedStarts = new Map<Entry, number>();
   readonly #clock: Clock;
-  #periods = new Map<OpenPeriod, PeriodPlace>();
   /** Rows of which the memory has no state to write later. */
   #writes: Write[] = [];
   readonly #statements: {
@@ -71,6 +72,13 @@ export class SqliteJournal implements Journal, CommittedState, SpillJournal {
     readonly openRoute: Statement;
     readonly closeRoute: Statement;
     readonly schedule: Statement;
+    readonly storedSchedule: Statement;
+    readonly claimedSchedule: Statement;
+    readonly removedSchedule: Statement;
+    readonly dropLog: Statement;
+    readonly starts: Statement;
+    readonly forgetStarts: Statement;
+    readonly forgetAllStarts: Statement;
   };
   #lastPosition: number;
   #lastNumber: number;
@@ -91,7 +99,7 @@ export class SqliteJournal implements Journal, CommittedState, SpillJournal {
     this.#lastEnd = last.end;
     this.queues = new QueueRows(database);
     this.#entryRows = new EntryRows(database, clock);
-    this.#periodRows = new PeriodRows(database);
+    this.histories = new HistoryRows(database);
     this.spill = new SpilledEvents(database, this, clock, maxPendingInMemory);
     this.#statements = {
       checkpoint: database.prepare('INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?, ?)'),
@@ -102,6 +110,15 @@ export class SqliteJournal implements Journal, CommittedState, SpillJournal {
       openRoute: database.prepare('INSERT OR IGNORE INTO routes VALUES (?, ?)'),
       closeRoute: database.prepare('DELETE FROM routes WHERE type = ? AND service = ?'),
       schedule: database.prepare('INSERT OR REPLACE INTO schedules VALUES (?, ?, ?)'),
+      storedSchedule: database.prepare('INSERT OR REPLACE INTO stored_schedules VALUES (?, ?, ?, ?, ?, ?)'),
+      claimedSchedule: database.prepare(
+        'UPDATE stored_schedules SET position = ?, last_due = ?, look_at = ? WHERE id = ?',
+      ),
+      removedSchedule: database.prepare('DELETE FROM stored_schedules WHERE id = ?'),
+      dropLog: database.prepare('DELETE FROM log_entries WHERE log = ?'),
+      starts: database.prepare('INSERT OR REPLACE INTO starts VALUES (?, ?, ?)'),
+      forgetStarts: database.prepare('DELETE FROM starts WHERE queue = ? AND key = ?'),
+      forgetAllStarts: database.prepare('DELETE FROM starts WHERE queue = ? AND key <> ?'),
     };
   }
 
@@ -173,6 +190,25 @@ export class SqliteJournal implements Journal, CommittedState, SpillJournal {
     if (this.#entries.size > 0) this.#committer.settleLater(() => {});
   }
 
+  starts(queue: StoredQueue, counted: readonly CountedStarts[], stored: () => void): void {
+    const offset = this.#clock.now() - this.#clock.monotonic();
+    this.#committer.settleLater(() => {
+      for (const { key = keyOfType, starts } of counted) {
+        this.#writes.push([
+          this.#statements.starts,
+          this.queues.idOf(queue),
+          key,
+          JSON.stringify(starts.stored(offset)),
+        ]);
+      }
+    }, stored);
+  }
+
+  forgetStarts(queue: StoredQueue, key: string | undefined): void {
+    const { forgetStarts, forgetAllStarts } = this.#statements;
+    this.#writes.push([key === undefined ? forgetAllStarts : forgetStarts, this.queues.idOf(queue), key ?? keyOfType]);
+  }
+
   /** Highest position that an entry has, or had. */
   get lastPosition(): number {
     return this.#lastPosition;
@@ -227,6 +263,10 @@ export class SqliteJournal implements Journal, CommittedState, SpillJournal {
     if (record !== undefined) record.run = ended;
   }
 
+  dropLog(name: string): void {
+    this.#writes.push([this.#statements.dropLog, toText(name)]);
+  }
+
   log(queue: StoredQueue): void {
     this.#logs.add(queue);
     this.#logTimer ??= this.#clock.after(logIntervalMs, () => {
@@ -237,24 +277,8 @@ export class SqliteJournal implements Journal, CommittedState, SpillJournal {
   }
 
   #makeLogsDue(): void {
-    for (const queue of this.#logs) this.#dueLogs.add(queue);
+    for (const queue of this.#logs) this.#dueLogs.add(queue, queue);
     this.#logs.clear();
-  }
-
-  #writeLogs(): void {
-    this.#writtenLogs = [];
-    const until = performance.now() + logsMs;
-    for (const queue of this.#dueLogs) {
-      this.queues.writeLog(queue);
-      this.#writtenLogs.push(queue);
-      if (performance.now() > until && !this.#isClosing) break;
-    }
-  }
-
-  #markLogsWritten(): void {
-    for (const queue of this.#writtenLogs) this.#dueLogs.delete(queue);
-    this.#writtenLogs = [];
-    if (this.#dueLogs.size > 0) this.#committer.settleLater(() => {});
   }
 
   /** Makes the next transaction store all recent events. */
@@ -269,8 +293,8 @@ export class SqliteJournal implements Journal, CommittedState, SpillJournal {
     this.#queues.add(queue);
   }
 
-  period(type: string | undefined, kind: keyof Histories, period: OpenPeriod): void {
-    if (!this.#periods.has(period)) this.#periods.set(period, { type, kind });
+  minute(type: string | undefined, minute: OpenPeriod, history: PeriodHistory): void {
+    this.histories.count(type, minute, history);
   }
 
   dedupe(type: string, dedupeId: string, remembered: RememberedId | undefined): void {
@@ -284,13 +308,27 @@ export class SqliteJournal implements Journal, CommittedState, SpillJournal {
     this.#writes.push([isOpen ? openRoute : closeRoute, type, service]);
   }
 
-  schedule(record: StoredSchedule): void {
+  schedule(record: CodeSchedule): void {
     this.#writes.push([this.#statements.schedule, record.service, record.name, JSON.stringify(record)]);
+  }
+
+  storedSchedule({ id, definition, position, lastDue, lookAt, body }: StoredSchedule): void {
+    this.#length += body.length;
+    const row = [id, definition, position, lastDue ?? null, lookAt ?? null, body];
+    this.#writes.push([this.#statements.storedSchedule, ...row]);
+  }
+
+  claimedSchedule({ id, position, lastDue, lookAt }: StoredSchedule): void {
+    this.#writes.push([this.#statements.claimedSchedule, position, lastDue ?? null, lookAt ?? null, id]);
+  }
+
+  removedSchedule(id: string): void {
+    this.#writes.push([this.#statements.removedSchedule, id]);
   }
 
   get rows(): number {
     const { size } = this.#entries;
-    return size + this.#writes.length + this.#queues.size + this.#periods.size + this.#length / lengthPerRow;
+    return size + this.#writes.length + this.#queues.size + this.histories.size + this.#length / lengthPerRow;
   }
 
   write(): void {
@@ -300,19 +338,20 @@ export class SqliteJournal implements Journal, CommittedState, SpillJournal {
       if (entry.record !== undefined) this.#entryRows.write(entry, entry.record, queue, this.queues.idOf(queue));
     }
     for (const queue of this.#queues) this.queues.write(queue);
-    if (this.#dueLogs.size > 0) this.#writeLogs();
-    for (const [period, place] of this.#periods) this.#periodRows.write(place, period);
+    this.#dueLogs.write((queue) => this.queues.writeLog(queue), this.#isClosing);
+    this.histories.write(this.#isClosing);
   }
 
   markWritten(): void {
     if (this.#writes.length > 0) this.#writes = [];
     for (const [entry, queue] of this.#entries) markEntry(entry, queue);
     for (const queue of this.#queues) this.queues.markWritten(queue);
-    if (this.#writtenLogs.length > 0) this.#markLogsWritten();
+    const hasMoreLogs = this.#dueLogs.takeWritten().length > 0 && this.#dueLogs.size > 0;
+    const hasMoreHistories = this.histories.markWritten();
+    if (hasMoreLogs || hasMoreHistories) this.#committer.settleLater(() => {});
     this.#length = 0;
     this.#entries = new Map();
     this.#queues = new Set();
-    this.#periods = new Map();
   }
 
   #ended(queue: StoredQueue, entry: Entry, isNew: boolean): EntryRecord | undefined {
@@ -397,38 +436,5 @@ class QueueRows {
   markWritten(queue: StoredQueue): void {
     const { subscription, stats } = queue;
     this.#written.set(queue, { subscription, failure: stats.failures[0] });
-  }
-}
-
-/** Name of the history of all types: no type has it. */
-export const totalHistoryName = '';
-
-/** History that a period belongs to. */
-interface PeriodPlace {
-  /** `undefined` for the history of all types. */
-  readonly type: string | undefined;
-  readonly kind: keyof Histories;
-}
-
-/** Writes the periods of histories to the file, and deletes those that are too old to be shown. */
-class PeriodRows {
-  readonly #insert: Statement;
-  readonly #evict: Statement;
-
-  constructor(database: Database) {
-    this.#insert = database.prepare('INSERT OR REPLACE INTO periods VALUES (?, ?, ?, ?)');
-    this.#evict = database.prepare('DELETE FROM periods WHERE type = ? AND kind = ? AND period <= ?');
-  }
-
-  write({ type, kind }: PeriodPlace, { period, counts, wait, duration }: OpenPeriod): void {
-    const name = type ?? totalHistoryName;
-    const longestMs = [wait.longestMs, duration.longestMs];
-    this.#insert.run(name, kind, period, JSON.stringify({ counts, wait, duration, longestMs }));
-    if (kind !== 'hours') return;
-    // An hour is written when one of its minutes is over.
-    const at = period * periodKinds.hours.stepMs;
-    for (const [each, { stepMs, length }] of Object.entries(periodKinds)) {
-      this.#evict.run(name, each, Math.floor(at / stepMs) - length);
-    }
   }
 }
