@@ -1,0 +1,255 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { HubError } from '../../../errors.js';
+import { MissingPackageError, TransportUnavailableError } from '../../errors.js';
+import type { PostgresClient, PostgresPool, PostgresSettings } from '../postgres-options.js';
+import { migrate, type SchemaName, schemaName } from './migrations.js';
+import { isConflict, isUnsent, translateError } from './postgres-errors.js';
+
+// They wait as long as the lock of a process lasts: their effect is not repeated for a caller.
+const patientCalls = new Set([
+  ...['claim', 'conclude', 'heartbeat', 'checkpoint', 'add_waits', 'decide', 'join_member', 'leave', 'release_events'],
+  ...['receive', 'sweep', 'free_slot', 'take_ends', 'watch_ends', 'pause', 'retire'],
+]);
+const maxRepetitions = 10;
+const connectTimeoutMs = 5_000;
+const ignore = (): void => {};
+
+/** Value of an argument of a function. */
+export type Argument = string | number | boolean | null | Buffer | readonly (string | number | Buffer)[];
+
+/** Runs statements in a session of its own, or in any of the pool. */
+export interface Session extends Pick<PostgresPool, 'query'> {
+  /** A statement was not answered in time: its connection may hang. */
+  giveUp?(): void;
+}
+
+/** Schema of a transport, and the pool that all its connections share. */
+export class Database {
+  readonly settings: PostgresSettings;
+  readonly #name: SchemaName;
+  /** Sessions of handlers, and those who wait for one. */
+  #handlers = 0;
+  readonly #waiting: (() => void)[] = [];
+  #pool: Promise<PostgresPool> | undefined;
+  #ready: Promise<void> | undefined;
+  #identity: Promise<string> | undefined;
+
+  constructor(settings: PostgresSettings) {
+    this.settings = settings;
+    this.#name = schemaName(settings.schema);
+  }
+
+  get channel(): string {
+    return this.#name.channel;
+  }
+
+  /** Limits of this process as the functions of the schema read them. */
+  get limits(): string {
+    const { maxDeadLetters, maxDeadLetterAgeMs = '' } = this.settings;
+    return `(${maxDeadLetters},${maxDeadLetterAgeMs})`;
+  }
+
+  /** Calls a function of the schema. A call that had no effect because of another transaction is repeated. */
+  async call(name: string, args: readonly Argument[], session?: Session): Promise<unknown> {
+    const parameters = args.map((_, index) => `$${index + 1}`).join(', ');
+    const { lockDurationMs, emitTimeoutMs } = this.settings;
+    const limitMs = patientCalls.has(name) ? Math.max(lockDurationMs, emitTimeoutMs) : emitTimeoutMs;
+    const [row] = await this.query(`SELECT hub.${name}(${parameters}) AS result`, args, session, limitMs);
+    return row?.['result'];
+  }
+
+  /**
+   * Runs a statement, in which `hub.` stands for the schema. It is repeated if it had no effect: because of another
+   * transaction, or because the server took no connection.
+   *
+   * @throws {TransportUnavailableError} also if there is no reply within `limitMs`
+   */
+  async query(
+    text: string,
+    args: readonly Argument[],
+    session?: Session,
+    limitMs: number = this.settings.emitTimeoutMs,
+  ): Promise<readonly Readonly<Record<string, unknown>>[]> {
+    const limit = new AbortController();
+    const timer = setTimeout(() => limit.abort(), limitMs);
+    const late = new Promise<never>((_, reject) => {
+      limit.signal.addEventListener('abort', () => {
+        session?.giveUp?.();
+        reject(new TransportUnavailableError(`Postgres did not answer within ${limitMs} ms`));
+      });
+    });
+    try {
+      return await Promise.race([this.#queryRepeatedly(text, args, session, limit.signal), late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async #queryRepeatedly(
+    text: string,
+    args: readonly Argument[],
+    session: Session | undefined,
+    limit: AbortSignal,
+  ): Promise<readonly Readonly<Record<string, unknown>>[]> {
+    for (let repetition = 1; ; repetition += 1) {
+      try {
+        await this.ready();
+        return (await (session ?? (await this.pool())).query(this.sql(text), [...args])).rows;
+      } catch (error) {
+        const cause = error instanceof TransportUnavailableError ? error.cause : error;
+        if (limit.aborted || !(isUnsent(cause) || (isConflict(cause) && repetition <= maxRepetitions))) {
+          throw this.#translate(error);
+        }
+        await delay(Math.random() * 5 * Math.min(repetition, 40));
+      }
+    }
+  }
+
+  /** Returns the id of the data of the schema, by which a transaction of another database is told. */
+  identity(): Promise<string> {
+    this.#identity ??= this.query('SELECT id FROM hub.identity', []).then(
+      ([row]) => String(row?.['id']),
+      (error: unknown) => {
+        this.#identity = undefined;
+        throw error;
+      },
+    );
+    return this.#identity;
+  }
+
+  /** Returns a statement in which `hub.` stands for the schema. */
+  sql(text: string): string {
+    return this.#name.sql(text);
+  }
+
+  /** Runs statements in one transaction. */
+  async transaction<T>(run: (query: Database['query']) => Promise<T>): Promise<T> {
+    const client = await this.session();
+    try {
+      await client.query('BEGIN');
+      const result = await run(async (text, args) => (await client.query(this.sql(text), [...args])).rows);
+      await client.query('COMMIT');
+      client.release();
+      return result;
+    } catch (error) {
+      // Ends the transaction with its session.
+      client.release(true);
+      throw this.#translate(error);
+    }
+  }
+
+  /** Returns a session for a transaction of a handler. They take half of the pool: the transport needs the others. */
+  async handlerSession(): Promise<{ readonly client: PostgresClient; release(destroy: boolean): void }> {
+    const { options: { max = 10 } = {} } = await this.pool();
+    if (this.#handlers >= Math.max(1, Math.floor(max / 2))) {
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    } else this.#handlers += 1;
+    const next = (): void => {
+      const waiting = this.#waiting.shift();
+      if (waiting === undefined) this.#handlers -= 1;
+      else waiting();
+    };
+    try {
+      const client = await this.session();
+      return {
+        client,
+        release(destroy) {
+          client.release(destroy);
+          next();
+        },
+      };
+    } catch (error) {
+      next();
+      throw this.#translate(error);
+    }
+  }
+
+  /** Returns a session that no other call uses. Its statements report the loss of its connection. */
+  async session(): Promise<PostgresClient> {
+    await this.ready();
+    return this.#checkOut();
+  }
+
+  async #checkOut(): Promise<PostgresClient> {
+    const pool = await this.pool();
+    return new Promise((resolve, reject) => {
+      // A connection that is lost while nothing listens ends the process, even before a promise resolves.
+      pool.connect((error, client) => {
+        if (client === undefined) reject(error);
+        else resolve(client.off('error', ignore).on('error', ignore));
+      });
+    });
+  }
+
+  /** Resolves when the tables are those of this version. */
+  ready(): Promise<void> {
+    this.#ready ??= this.migrate().then(
+      () => {},
+      (error: unknown) => {
+        this.#ready = undefined;
+        throw error;
+      },
+    );
+    return this.#ready;
+  }
+
+  pool(): Promise<PostgresPool> {
+    this.#pool ??= this.#connect();
+    return this.#pool;
+  }
+
+  async #connect(): Promise<PostgresPool> {
+    const { pool, connectionString } = this.settings;
+    if (pool !== undefined) return pool;
+    const { default: pg } = await import('pg').catch((error: unknown) => {
+      throw new MissingPackageError('postgresTransport', 'pg', error);
+    });
+    const own = new pg.Pool({
+      connectionString,
+      allowExitOnIdle: true,
+      connectionTimeoutMillis: connectTimeoutMs,
+      keepAlive: true,
+    });
+    // A connection that is lost while it is idle is replaced at the next call.
+    own.on('error', ignore);
+    return own;
+  }
+
+  /** Brings the tables to this version, or checks it if the settings say so. Returns the number of migrations. */
+  async migrate(): Promise<number> {
+    let client: PostgresClient | undefined;
+    try {
+      client = await this.#checkOut();
+      const count = await migrate(client, this.#name, this.settings.migrate);
+      client.release();
+      return count;
+    } catch (error) {
+      // The session may be lost, or in a transaction.
+      client?.release(true);
+      throw this.#translate(error);
+    }
+  }
+
+  #translate(error: unknown): unknown {
+    if (HubError.is(error)) return error;
+    return translateError(error, this.settings.maxPending);
+  }
+}
+
+// Not a code of Prisma, such as P2010, nor of Node.
+const sqlState = /^(?!P[1-9])(?=.*\d)[0-9A-Z]{5}$/;
+
+/** Returns the SQLSTATE of an error, which clients may wrap; `''` without one. */
+export function sqlStateOf(error: unknown, depth = 0): string {
+  const { code, originalCode, ...rest } = readProperties(error);
+  const found = [code, originalCode].find((each) => typeof each === 'string' && sqlState.test(each));
+  if (typeof found === 'string') return found;
+  const inner = [rest['cause'], rest['meta'], rest['driverAdapterError']];
+  if (depth >= 4) return '';
+  return inner.map((each) => (each === undefined ? '' : sqlStateOf(each, depth + 1))).find((each) => each !== '') ?? '';
+}
+
+function readProperties(error: unknown): Readonly<Record<string, unknown>> {
+  const { code, originalCode, cause, meta, driverAdapterError } = Object(error);
+  return { code, originalCode, cause, meta, driverAdapterError };
+}

@@ -1,0 +1,374 @@
+import type { Clock, Timer } from '../../clock.js';
+import type { DeclaredEvent, Subscription } from '../../delivery.js';
+import { errorOf, LeaseLostError, ShutdownError } from '../../errors.js';
+import { type EventStarter, loneEvents } from '../../lone-events.js';
+import { formerConnectionMs } from '../../services.js';
+import type { CloseResult, ConsumeOptions, Logger } from '../../transport.js';
+import type { Database } from '../connection/database.js';
+import { readFields, readList, readNumber, readText } from '../connection/fields.js';
+import type { Listener, NotificationListener } from '../connection/listener.js';
+import { ReservedSession } from '../connection/reserved-session.js';
+import { readError, readOffers, StoredEvent } from '../reads/stored-events.js';
+import { LostEvents } from './lost-events.js';
+import { OutcomeRecorder } from './outcome-recorder.js';
+import { PostgresDelivery } from './postgres-delivery.js';
+import type { PostgresRuns } from './postgres-runs.js';
+import { Upkeep } from './upkeep.js';
+
+// Largest whole number of a function of Postgres.
+const maxSlots = 2 ** 31 - 1;
+
+/** Parts that a consumer shares with the other parts of its connection. */
+export interface ConsumerParts {
+  readonly service: string;
+  /** Connection that learns about the work of its own emits from their replies. */
+  readonly origin: string;
+  readonly database: Database;
+  readonly listener: Listener;
+  readonly runs: PostgresRuns;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Member of a fleet that takes events of its service and passes them on as deliveries. */
+export class Consumer implements NotificationListener, EventStarter {
+  readonly #parts: ConsumerParts;
+  readonly #options: ConsumeOptions;
+  readonly #recorder: OutcomeRecorder;
+  readonly #deliveries = new Map<number, PostgresDelivery>();
+  /** Handlers that run on although their attempt has its outcome. */
+  readonly #overdue = new Set<PostgresDelivery>();
+  readonly #upkeep: Upkeep;
+  readonly #session: ReservedSession;
+  readonly #lost: LostEvents;
+  /** Ids of the queues, the one that was served last at the end. */
+  #queues: number[] = [];
+  /** Queues that may have events for which there is room. */
+  #open = new Set<number>();
+  #member = 0;
+  #claiming: Promise<void> | undefined;
+  #isClaimWanted = false;
+  #isClosing = false;
+  /** Messages about runs that arrive while a claim is under way. */
+  #noted: (() => void)[] | undefined;
+  #wake: Timer | undefined;
+  #wakeAt = Number.POSITIVE_INFINITY;
+  #heartbeat: Timer | undefined;
+  #removeListener: (() => Promise<void>) | undefined;
+  #leaveProcess = (): void => {};
+
+  constructor(parts: ConsumerParts, options: ConsumeOptions) {
+    this.#parts = parts;
+    this.#options = options;
+    const { database, service, logger } = parts;
+    this.#upkeep = new Upkeep(database, logger);
+    this.#session = new ReservedSession(database);
+    this.#recorder = new OutcomeRecorder(
+      database,
+      service,
+      () => this.#member,
+      () => parts.runs.registered,
+      (ms) => this.#wakeIn(ms),
+    );
+    this.#lost = new LostEvents(this.#recorder, logger);
+  }
+
+  get member(): number {
+    return this.#member;
+  }
+
+  /** Number of handlers that run, overdue ones included. */
+  get active(): number {
+    return this.#deliveries.size + this.#overdue.size;
+  }
+
+  resume(): void {
+    this.#claim([]);
+  }
+
+  async start(): Promise<void> {
+    const { listener, logger } = this.#parts;
+    this.#removeListener = await listener.add(this, logger);
+    this.#leaveProcess = loneEvents.join(this);
+    try {
+      await this.#join();
+    } catch (error) {
+      this.#leaveProcess();
+      await this.#removeListener();
+      await this.#session.close();
+      throw error;
+    }
+    this.#beat();
+    this.#claim();
+    await this.#claiming;
+  }
+
+  onWork(queues: readonly number[], origin?: string): void {
+    if (origin === this.#parts.origin) return;
+    this.#claim(queues.filter((queue) => this.#queues.includes(queue)));
+  }
+
+  onChange(seq: number): void {
+    this.#noted?.push(() => this.onChange(seq));
+    this.#deliveries.get(seq)?.readNewEntries();
+  }
+
+  onEnd(seq: number, reason: string | undefined): void {
+    if (reason === undefined) return;
+    this.#noted?.push(() => this.onEnd(seq, reason));
+    this.#revoke(seq, errorOf(readError(JSON.parse(reason))));
+  }
+
+  onDropped(member: number, report: string): void {
+    if (member !== this.#member) return;
+    const { runType, runId, eventType, dropped } = readFields(JSON.parse(report));
+    this.#options.onDropped?.({
+      runType: readText(runType),
+      runId: readText(runId),
+      eventType: readText(eventType),
+      dropped: readNumber(dropped),
+    });
+  }
+
+  onReconnected(): void {
+    for (const delivery of this.#deliveries.values()) if (delivery.isRun) delivery.readNewEntries();
+    this.#claim();
+  }
+
+  /** Waits for running deliveries and handlers, then releases the rest. */
+  async close(drainMs: number): Promise<CloseResult> {
+    const { clock } = this.#parts;
+    this.#isClosing = true;
+    this.#wake?.cancel();
+    await this.#claiming;
+    if (drainMs > 0 && this.active > 0) {
+      await new Promise<void>((resolve) => {
+        const timer = clock.after(drainMs, resolve);
+        void this.#idle().then(() => {
+          timer.cancel();
+          resolve();
+        });
+      });
+    }
+    const [interrupted, committing] = [[...this.#deliveries.values()], [...this.#deliveries.values()]].map(
+      (all, index) => all.filter(({ isCommitting }) => isCommitting === (index === 1)),
+    );
+    for (const delivery of interrupted ?? []) delivery.revoke(new ShutdownError());
+    this.#recorder.close();
+    await Promise.all((committing ?? []).map(({ finished }) => finished));
+    const seqs = (interrupted ?? []).map(({ seq }) => seq);
+    const overdue = this.#overdue.size;
+    this.#heartbeat?.cancel();
+    this.#leaveProcess();
+    await this.#removeListener?.();
+    const released = await this.#leave(seqs);
+    await this.#session.close();
+    return { released, overdue };
+  }
+
+  /** Returns events to the service, and leaves its fleet. Returns the number of these events. */
+  async #leave(seqs: readonly number[]): Promise<number> {
+    const { logger } = this.#parts;
+    try {
+      const released = readNumber(await this.#session.call('release_events', [this.#member, seqs, 0]));
+      await this.#session.call('leave', [this.#member, 0, formerConnectionMs]);
+      return released;
+    } catch (error) {
+      logger.warn(
+        { err: error },
+        'could not release events; other processes take them when the lock of this one expires',
+      );
+      return 0;
+    }
+  }
+
+  async #idle(): Promise<void> {
+    await Promise.all([...this.#deliveries.values()].map(({ finished }) => finished));
+    await Promise.all([...this.#overdue].map(({ overdue }) => overdue));
+  }
+
+  async #join(): Promise<void> {
+    const { database, service } = this.#parts;
+    const { subscriptions, declared = [], onRegister } = this.#options;
+    await onRegister?.();
+    const { lockDurationMs } = database.settings;
+    const args = [
+      service,
+      this.#description,
+      this.#state,
+      lockDurationMs,
+      settingsOf(subscriptions),
+      declaredOf(declared),
+      formerConnectionMs,
+    ];
+    const { member, queues } = readFields(await this.#session.call('join_member', args));
+    this.#member = readNumber(member);
+    this.#queues = Object.values(readFields(queues)).map(readNumber);
+  }
+
+  get #description(): string {
+    return this.#options.describe?.() ?? '';
+  }
+
+  get #state(): string {
+    return this.#options.describeProcess?.(this.active) ?? '';
+  }
+
+  #beat(): void {
+    const { clock, database } = this.#parts;
+    this.#heartbeat = clock.after(database.settings.lockDurationMs / 3, () => {
+      // It takes sessions of the pool, which handlers may hold: no heartbeat waits for it.
+      void this.#upkeep.run(clock.monotonic());
+      void this.#renew().finally(() => {
+        if (!this.#isClosing) this.#beat();
+      });
+    });
+  }
+
+  async #renew(): Promise<void> {
+    const { database, logger } = this.#parts;
+    const { lockDurationMs } = database.settings;
+    const known = [...this.#deliveries.values()];
+    try {
+      const seqs = known.map(({ seq }) => seq);
+      const args = [this.#member, this.#description, this.#state, lockDurationMs, formerConnectionMs, seqs];
+      const reply = await this.#session.call('heartbeat', args);
+      if (reply === null) {
+        // The process stood still for longer than its lock: others have its events.
+        for (const { seq } of known) this.#revoke(seq, new LeaseLostError());
+        await this.#join();
+      } else {
+        const leased = new Set(readList(reply).map(readNumber));
+        for (const { seq, token } of known) if (!leased.has(token)) this.#revoke(seq, new LeaseLostError());
+      }
+    } catch (error) {
+      logger.warn({ err: error }, 'could not renew the locks of the process; the next heartbeat repeats it');
+    }
+  }
+
+  #revoke(seq: number, reason: Error): void {
+    this.#deliveries.get(seq)?.revoke(reason);
+  }
+
+  /**
+   * Takes events of queues, and of those that had more than there was room for. One call at a time: what is wanted
+   * meanwhile follows it.
+   */
+  #claim(queues: readonly number[] = this.#queues): void {
+    for (const queue of queues) this.#open.add(queue);
+    if (this.#isClosing || this.#open.size === 0 || loneEvents.isReserved) return;
+    this.#isClaimWanted = true;
+    this.#claiming ??= this.#claimAll().finally(() => {
+      this.#claiming = undefined;
+    });
+  }
+
+  async #claimAll(): Promise<void> {
+    const { logger, database } = this.#parts;
+    while (this.#isClaimWanted && !this.#isClosing && !loneEvents.isReserved) {
+      this.#isClaimWanted = false;
+      this.#noted = [];
+      try {
+        await this.#claimOnce();
+      } catch (error) {
+        logger.warn({ err: error }, 'could not take events; the transport repeats it');
+        this.#wakeIn(database.settings.pollIntervalMs);
+      }
+      const noted = this.#noted;
+      this.#noted = undefined;
+      for (const repeat of noted) repeat();
+    }
+  }
+
+  async #claimOnce(): Promise<void> {
+    const { database } = this.#parts;
+    const { maxCrashes, pollIntervalMs } = database.settings;
+    const running = new Map<number, number>();
+    for (const { queue } of [...this.#deliveries.values(), ...this.#overdue])
+      running.set(queue, (running.get(queue) ?? 0) + 1);
+    const open = this.#queues.filter((queue) => this.#open.has(queue));
+    const concurrency = Math.min(this.#options.concurrency, maxSlots);
+    this.#open.clear();
+    this.#wakeIn(pollIntervalMs);
+    const reply = await this.#session
+      .call('claim', [this.#member, concurrency, open, [...running.keys()], [...running.values()]])
+      .catch((error: unknown) => {
+        for (const queue of open) this.#open.add(queue);
+        throw error;
+      });
+    if (reply === null) return;
+    const { deliveries, wakeInMs, rest } = readFields(reply);
+    if (wakeInMs !== null) this.#wakeIn(readNumber(wakeInMs));
+    for (const queue of readList(rest)) this.#open.add(readNumber(queue));
+    const leased = readList(deliveries).map((each) => {
+      const offers = readOffers(readFields(each)['offers'] ?? []);
+      return new PostgresDelivery(new StoredEvent(each), offers, this.#recorder, maxCrashes);
+    });
+    const served = new Set(leased.map(({ queue }) => queue));
+    this.#queues = [...this.#queues.filter((queue) => !served.has(queue)), ...served];
+    for (const delivery of leased) this.#hold(delivery);
+    for (const delivery of leased) this.#start(delivery);
+  }
+
+  #hold(delivery: PostgresDelivery): void {
+    this.#deliveries.set(delivery.seq, delivery);
+    void delivery.finished.then(() => {
+      if (this.#deliveries.get(delivery.seq) === delivery) this.#deliveries.delete(delivery.seq);
+      this.#keepSlot(delivery);
+      this.#claim(delivery.mayBeReady ? [delivery.queue] : []);
+      loneEvents.check();
+    });
+  }
+
+  #start(delivery: PostgresDelivery): void {
+    const deliver = (): void => this.#options.onDelivery(delivery);
+    if (delivery.crashes === 0 || delivery.refusal !== undefined) deliver();
+    else {
+      this.#lost.redeliver(delivery, deliver).catch((error: unknown) => {
+        this.#parts.logger.warn({ err: error }, 'could not release an event that has to run alone');
+      });
+    }
+  }
+
+  #keepSlot(delivery: PostgresDelivery): void {
+    const { overdue = Promise.resolve(), holdsSlot, token } = delivery;
+    if (delivery.overdue === undefined && !holdsSlot) return;
+    if (delivery.overdue !== undefined) this.#overdue.add(delivery);
+    const { logger } = this.#parts;
+    void overdue
+      .then(async () => {
+        if (holdsSlot && !this.#isClosing) await this.#recorder.persist('free_slot', [token]);
+      })
+      .catch((error: unknown) => {
+        logger.warn(
+          { err: error },
+          'could not free the slot of an overdue handler; it is freed when this process ends',
+        );
+      })
+      .finally(() => {
+        this.#overdue.delete(delivery);
+        this.#claim([]);
+        loneEvents.check();
+      });
+  }
+
+  #wakeIn(ms: number): void {
+    const { clock } = this.#parts;
+    const at = clock.monotonic() + ms;
+    if (this.#isClosing || at >= this.#wakeAt) return;
+    this.#wake?.cancel();
+    this.#wakeAt = at;
+    this.#wake = clock.after(ms + 1, () => {
+      this.#wakeAt = Number.POSITIVE_INFINITY;
+      this.#claim();
+    });
+  }
+}
+
+function settingsOf(subscriptions: readonly Subscription[]): string {
+  return JSON.stringify(subscriptions.map(({ type, ...settings }) => ({ type, settings })));
+}
+
+function declaredOf(declared: readonly DeclaredEvent[]): string {
+  return JSON.stringify(declared);
+}

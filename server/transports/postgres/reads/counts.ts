@@ -1,0 +1,142 @@
+import { retainedFailures } from '../../limits.js';
+import { type CountedMinute, PeriodHistory } from '../../statistics/period-history.js';
+import { rangePeriods, rangeTimes } from '../../statistics/periods.js';
+import {
+  COUNTERS,
+  type FailureRecord,
+  periodCounters,
+  type ServiceTypeCounts,
+  sumCounts,
+  type TotalActivity,
+  type TypeActivity,
+} from '../../statistics/stats.js';
+import type { CountReader, TypeCounts } from '../../transport.js';
+import type { Database } from '../connection/database.js';
+import { type Fields, itemOf, readFields, readList, readNumber, readOptional, readText } from '../connection/fields.js';
+import { readError } from './stored-events.js';
+
+/** Returns the counts of all services. */
+export function postgresCounts(database: Database): CountReader {
+  const metrics = async (types: readonly string[]): Promise<Fields> =>
+    readFields(await database.call('metrics', [types]));
+  return {
+    get: async (types) => readCounts(await database.call('counts', [types])),
+    async metrics(type) {
+      const { now: nowValue, counts, histories } = await metrics([type]);
+      const now = readNumber(nowValue);
+      const history = readHistory(itemOf(histories, 0));
+      const [found] = readCounts(counts);
+      return {
+        type,
+        ...(found?.total ?? sumCounts([])),
+        recent: history.recent(now),
+        ...history.durations(now),
+        histories: history.histories(now),
+      };
+    },
+    async range(types, from, to) {
+      const { now, histories } = await metrics(types);
+      const periods = rangePeriods(from, to, readNumber(now));
+      const counts = readList(histories).map((history) => readHistory(history).range(periods));
+      return { ...rangeTimes(periods), counts };
+    },
+    async durations(types) {
+      return readList(await database.call('history', [types, ['latest']])).map((history) =>
+        readHistory(history).totals(),
+      );
+    },
+    async failures(type) {
+      return readFailures(itemOf(await database.call('failures_of', [[type], retainedFailures]), 0));
+    },
+    revision: async (type) => readText(await database.call('revision', [type ?? null])),
+  };
+}
+
+/** Returns the counts of types. */
+export function readCounts(value: unknown): readonly TypeCounts[] {
+  return readList(value).map((services) => {
+    const found = readList(services).map((each) => {
+      const fields = readFields(each);
+      return { service: readText(fields['service']), counts: sumCounts([readServiceCounts(fields)]) };
+    });
+    return { total: sumCounts(found.map(({ counts }) => counts)), services: found };
+  });
+}
+
+function readServiceCounts(fields: Fields): ServiceTypeCounts {
+  const read = Object.keys(COUNTERS).map((name) => [name, readOptional(fields[name], readNumber)]);
+  // The function returns every counter of the list.
+  return Object.fromEntries(read) as ServiceTypeCounts;
+}
+
+/** Returns the activities of types. */
+export function readActivities(now: number, histories: unknown, failures: unknown): readonly TypeActivity[] {
+  return readList(histories).map((history, index) => {
+    const [lastFailure] = readFailures(itemOf(failures, index));
+    return { recent: readHistory(history).recent(now), ...(lastFailure !== undefined && { lastFailure }) };
+  });
+}
+
+/** Returns the activity of all event types. @param open minutes that are not in their history yet */
+export function readTotal(now: number, histories: unknown, open: unknown): TotalActivity {
+  const history = readHistory({ ...readFields(itemOf(histories, 0)), open });
+  return { recent: history.recent(now), histories: history.histories(now) };
+}
+
+function readFailures(value: unknown): readonly FailureRecord[] {
+  return readList(value).map((each) => {
+    const { id, at, attempt, requestId, step, error } = readFields(each);
+    const { name, message } = readError(error);
+    const failedStep = readOptional(step, readText);
+    return {
+      ...{ id: readText(id), at: readNumber(at), attempt: readNumber(attempt), requestId: readText(requestId) },
+      ...(failedStep !== undefined && { step: failedStep }),
+      ...{ name, message },
+    };
+  });
+}
+
+/** Returns a history: as it was packed, with the minutes that were counted since then. */
+export function readHistory(value: unknown): PeriodHistory {
+  const { parts, open } = readFields(value);
+  const packed = Object.entries(readFields(parts)).map(([name, text]) => [name, readText(text)] as const);
+  const history = new PeriodHistory().restore(packed);
+  for (const [minute, counted] of readMinutes(open)) history.add(minute, counted);
+  return history;
+}
+
+const counterOf = new Map([...'rcfxt'].map((name, index) => [name, index]));
+
+/** Returns the counts of minutes, the earliest first. */
+function readMinutes(value: unknown): ReadonlyMap<number, CountedMinute> {
+  const minutes = new Map<number, MutableMinute>();
+  for (const each of readList(value)) {
+    const [minuteValue, nameValue, bucketValue, countValue] = readList(each);
+    const [minute, bucket, count] = [readNumber(minuteValue), readNumber(bucketValue), readNumber(countValue)];
+    const name = readText(nameValue);
+    const counted = minutes.get(minute) ?? {
+      counts: periodCounters.map(() => 0),
+      waits: { buckets: [], longestMs: -1 },
+      durations: { buckets: [], longestMs: -1 },
+    };
+    minutes.set(minute, counted);
+    const counter = counterOf.get(name);
+    if (counter !== undefined) counted.counts[counter] = (counted.counts[counter] ?? 0) + count;
+    else if (name === 'w') counted.waits.buckets.push([bucket, count]);
+    else if (name === 'd') counted.durations.buckets.push([bucket, count]);
+    else if (name === 'p') counted.waits.longestMs = Math.max(counted.waits.longestMs, count);
+    else if (name === 'q') counted.durations.longestMs = Math.max(counted.durations.longestMs, count);
+  }
+  return minutes;
+}
+
+interface MutableMinute extends CountedMinute {
+  readonly counts: number[];
+  readonly waits: MutableDurations;
+  readonly durations: MutableDurations;
+}
+
+interface MutableDurations {
+  readonly buckets: (readonly [bucket: number, count: number])[];
+  longestMs: number;
+}

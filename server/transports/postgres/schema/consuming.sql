@@ -1,0 +1,464 @@
+-- Connections, and the leases of their deliveries.
+
+-- Makes settings those of a queue, for its backlog too.
+CREATE FUNCTION hub.apply_settings(p_queue int, p_settings jsonb) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE hub.queues SET settings = p_settings WHERE id = p_queue AND settings <> p_settings;
+  IF FOUND THEN
+    PERFORM hub.changed(p_queue);
+    PERFORM hub.notify('w' || p_queue);
+  END IF;
+END $$;
+
+-- Adds a connection with its subscriptions, each `{"type","settings"}`, and removes those that have died: one that lives for
+-- less than a heartbeat takes their events too. Returns its id and its queues by type.
+CREATE FUNCTION hub.join_member(
+  p_service text, p_description text, p_state text, ttl_ms float8, subscriptions json, declared json, former_ms bigint
+) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  new_member bigint;
+  each record;
+  found int;
+  queues json;
+  backlogs int[];
+BEGIN
+  -- One at a time, so that the last one decides the settings.
+  PERFORM pg_advisory_xact_lock(hashtextextended('hub_channel', 1));
+  PERFORM hub.leave(dead.id, 1, former_ms) FROM (SELECT id FROM hub.members WHERE alive_until < hub.now_ms() ORDER BY id) dead;
+  INSERT INTO hub.members (service, is_consumer, alive_until, description, state)
+  VALUES (p_service, json_array_length(subscriptions) > 0, hub.now_ms() + ttl_ms, p_description, p_state)
+  RETURNING id INTO new_member;
+  SELECT coalesce(array_agg(DISTINCT q.id), '{}') INTO backlogs FROM json_array_elements(subscriptions) s
+  JOIN hub.queues q ON q.service = p_service AND (s -> 'settings' -> 'triggers')::jsonb ? q.type
+  WHERE q.is_subscribed AND NOT q.was_handled;
+  FOR each IN SELECT value ->> 'type' AS type, (value -> 'settings')::jsonb AS settings FROM json_array_elements(subscriptions)
+  LOOP
+    found := hub.queue_of(p_service, each.type);
+    UPDATE hub.queues SET is_subscribed = true, was_handled = true WHERE id = found AND NOT (is_subscribed AND was_handled);
+    INSERT INTO hub.member_types VALUES (new_member, found, each.settings);
+    PERFORM hub.apply_settings(found, each.settings);
+  END LOOP;
+  FOREACH found IN ARRAY backlogs LOOP PERFORM hub.feed_triggers(found); END LOOP;
+  FOR each IN
+    SELECT value ->> 'type' AS type, json_array_elements_text(value -> 'subscribers') AS service
+    FROM json_array_elements(declared)
+  LOOP
+    -- A service whose workflows alone receive the type needs no copies.
+    CONTINUE WHEN EXISTS (SELECT FROM hub.queues WHERE service = each.service AND is_subscribed AND triggers ? each.type);
+    found := hub.queue_of(each.service, each.type);
+    UPDATE hub.queues SET is_subscribed = true WHERE id = found AND NOT is_subscribed;
+  END LOOP;
+  PERFORM hub.changed(0);
+  SELECT coalesce(json_object_agg(q.type, q.id), '{}') INTO queues
+  FROM hub.member_types m JOIN hub.queues q ON q.id = m.queue WHERE m.member = new_member;
+  RETURN json_build_object('member', new_member, 'queues', queues);
+END $$;
+
+-- Starts the runs of the events that were kept for a service before it subscribed to their type. If it does not handle the
+-- type, these events end, and no further copies are kept.
+CREATE FUNCTION hub.feed_triggers(p_queue int) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  t bigint := hub.now_ms();
+  q hub.queues;
+  run hub.queues;
+  ev hub.events;
+  e hub.envelope;
+BEGIN
+  SELECT * INTO q FROM hub.queues WHERE id = p_queue;
+  FOR ev IN SELECT * FROM hub.events WHERE queue = p_queue ORDER BY position FOR UPDATE LOOP
+    e := (ev.id, q.type, ev.request_id, ev.depth, greatest(0, ev.due_at - t), ev.priority, ev.replays, NULL, NULL, ev.trace,
+      ev.key, ev.cause_id, NULL, NULL, NULL, ev.body, NULL, NULL, NULL, NULL);
+    FOR run IN SELECT * FROM hub.queues WHERE service = q.service AND is_subscribed AND triggers ? q.type LOOP
+      PERFORM hub.insert_event(hub.triggered(e, run.service, run.type), run.id, run.settings, t);
+      PERFORM hub.count_all(t, ARRAY[run.id], ARRAY['r'], ARRAY[0::float8]);
+      PERFORM hub.notify('w' || run.id);
+    END LOOP;
+    IF NOT q.was_handled THEN
+      PERFORM hub.finish(ev, 'c', NULL, NULL, t);
+      PERFORM hub.count_all(t, ARRAY[p_queue], ARRAY['c'], ARRAY[0::float8]);
+    END IF;
+  END LOOP;
+  UPDATE hub.queues SET is_subscribed = false WHERE id = p_queue AND NOT was_handled;
+END $$;
+
+-- Starts nothing of some types of a service. It waits for claims that are under way.
+CREATE FUNCTION hub.pause(p_service text, p_revision bigint, p_types jsonb) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM FROM hub.members WHERE service = p_service ORDER BY id FOR UPDATE;
+  INSERT INTO hub.pauses AS p VALUES (p_service, p_revision, p_types) ON CONFLICT (service) DO UPDATE
+    SET revision = excluded.revision, types = excluded.types WHERE p.revision <= excluded.revision;
+  PERFORM hub.notify_work((SELECT array_agg(id) FROM hub.queues WHERE service = p_service));
+END $$;
+
+-- Returns running events to their queues, without an outcome. Returns their number.
+CREATE FUNCTION hub.release_events(p_member bigint, seqs bigint[], crash int) RETURNS int LANGUAGE plpgsql AS $$
+DECLARE
+  t bigint := hub.now_ms();
+  released int[];
+BEGIN
+  WITH freed AS (
+    UPDATE hub.events SET state = 'r', owner = NULL, started = NULL,
+      -- The first loss counts always, a later one only if the handler had started.
+      crashes = crashes + CASE WHEN crashes = 0 OR started IS NOT NULL THEN crash ELSE 0 END,
+      is_cause = is_cause OR crash > 0 AND coalesce(started = 'a', false), attempts = hub.keep_attempt(attempts,
+      format('{"attempt":%s,"startedAt":%s,"endedAt":%s,"isInterrupted":true}', attempt, started_at, t))
+    WHERE owner = p_member AND state = 'a' AND (seqs IS NULL OR seq = ANY(seqs)) RETURNING queue
+  )
+  SELECT coalesce(array_agg(queue), '{}') INTO released FROM freed;
+  PERFORM hub.count_all(t, released, array_fill('~'::text, ARRAY[cardinality(released)]),
+    array_fill(0::float8, ARRAY[cardinality(released)]));
+  IF cardinality(released) > 0 THEN
+    PERFORM hub.notify_work((SELECT array_agg(DISTINCT q) FROM unnest(released) q));
+  END IF;
+  RETURN cardinality(released);
+END $$;
+
+-- Removes a connection that closes or that has died.
+CREATE FUNCTION hub.leave(p_member bigint, crash int, former_ms bigint) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  t bigint := hub.now_ms();
+  gone hub.members;
+  each int;
+  latest jsonb;
+BEGIN
+  PERFORM pg_advisory_xact_lock(hashtextextended('hub_channel', 1));
+  -- One that was taken for dead may have renewed its life meanwhile.
+  DELETE FROM hub.members WHERE id = p_member AND (crash = 0 OR alive_until < hub.now_ms()) RETURNING * INTO gone;
+  IF gone.id IS NULL THEN RETURN; END IF;
+  PERFORM hub.release_events(p_member, NULL, crash);
+  DELETE FROM hub.overdue WHERE member = p_member;
+  DELETE FROM hub.schedule_members WHERE member = p_member;
+  IF gone.is_consumer THEN
+    DELETE FROM hub.stopped_members WHERE service = gone.service
+      AND (ended_at <= t - former_ms OR description = gone.description);
+    INSERT INTO hub.stopped_members VALUES (gone.service, gone.description, t);
+  END IF;
+  FOR each IN DELETE FROM hub.member_types WHERE member = p_member RETURNING queue LOOP
+    SELECT settings INTO latest FROM hub.member_types WHERE queue = each ORDER BY member DESC LIMIT 1;
+    IF latest IS NOT NULL THEN PERFORM hub.apply_settings(each, latest); END IF;
+    PERFORM hub.notify('w' || each);
+  END LOOP;
+  PERFORM hub.changed(0);
+END $$;
+
+-- Extends the life of a connection, and removes those that have died. Returns the events that it still leases; null if
+-- the connection itself was removed.
+CREATE FUNCTION hub.heartbeat(
+  p_member bigint, p_description text, p_state text, ttl_ms float8, former_ms bigint, known bigint[]
+) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  dead bigint;
+  unknown bigint[];
+BEGIN
+  -- Taken before any row, as `leave` does.
+  IF EXISTS (SELECT FROM hub.members WHERE alive_until < hub.now_ms() AND id <> p_member) THEN
+    PERFORM pg_advisory_xact_lock(hashtextextended('hub_channel', 1));
+  END IF;
+  UPDATE hub.members SET alive_until = hub.now_ms() + ttl_ms, description = p_description, state = p_state WHERE id = p_member;
+  IF NOT FOUND THEN RETURN NULL; END IF;
+  FOR dead IN SELECT id FROM hub.members WHERE alive_until < hub.now_ms() AND id <> p_member ORDER BY id LOOP
+    PERFORM hub.leave(dead, 1, former_ms);
+  END LOOP;
+  -- The reply of a claim was lost with its connection.
+  SELECT array_agg(seq) INTO unknown FROM hub.events
+  WHERE owner = p_member AND state = 'a' AND seq <> ALL(known) AND started_at <= hub.now_ms() - ttl_ms;
+  IF unknown IS NOT NULL THEN PERFORM hub.release_events(p_member, unknown, 0); END IF;
+  RETURN (SELECT coalesce(json_agg(token), '[]') FROM hub.events WHERE owner = p_member AND state = 'a');
+END $$;
+
+-- Leases events to a connection.
+CREATE FUNCTION hub.lease(seqs bigint[], p_member bigint, t bigint) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  queues int[];
+  names text[];
+  waited float8[];
+BEGIN
+  WITH found AS MATERIALIZED (
+    SELECT e.seq, e.started_at, q.retains_runs, q.settings ? 'perKey' AND e.key IS NOT NULL AS takes_key
+    FROM hub.events e JOIN hub.queues q ON q.id = e.queue WHERE e.seq = ANY(seqs)
+  ), leased AS (
+    UPDATE hub.events e SET state = 'a', owner = p_member, token = nextval('hub.tokens'), started_at = t,
+      is_run = is_run OR retains_runs, holds_key = holds_key OR takes_key
+    FROM found WHERE e.seq = found.seq RETURNING e.queue, found.started_at, e.accepted_at
+  )
+  SELECT array_agg(queue), array_agg(CASE WHEN started_at IS NULL THEN 'w' ELSE '~' END), array_agg((t - accepted_at)::float8)
+  INTO queues, names, waited FROM leased;
+  IF queues IS NOT NULL THEN PERFORM hub.count_all(t, queues, names, waited); END IF;
+END $$;
+
+-- Number of starts that a rate allows now, and the time of the next one if there is none.
+CREATE FUNCTION hub.rate_room(p_queue int, p_scope text, rate jsonb, t bigint, OUT room int, OUT open_at bigint)
+LANGUAGE plpgsql AS $$
+DECLARE
+  starts bigint[];
+  max_starts int := least((rate ->> 'max')::bigint, 1000000000);
+  per_ms float8 := (rate ->> 'perMs')::float8;
+BEGIN
+  SELECT coalesce((SELECT x.starts FROM hub.turns x WHERE x.queue = p_queue AND x.scope = p_scope), '{}') INTO starts;
+  SELECT greatest(0, max_starts - count(*))::int INTO room FROM unnest(starts) s WHERE s + per_ms > t;
+  IF room = 0 THEN open_at := ceil(starts[cardinality(starts) - max_starts + 1] + per_ms); END IF;
+END $$;
+
+CREATE FUNCTION hub.note_starts(p_queue int, p_scope text, rate jsonb, p_count int, t bigint) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE kept int := least(coalesce((rate ->> 'max')::bigint, 0), 1000000000);
+BEGIN
+  INSERT INTO hub.turns AS x VALUES (p_queue, p_scope, nextval('hub.tokens'),
+    CASE WHEN kept > 0 THEN array_fill(t, ARRAY[least(p_count, kept)]) ELSE '{}' END)
+  ON CONFLICT (queue, scope) DO UPDATE SET turn = excluded.turn,
+    starts = (x.starts || excluded.starts)[greatest(1, cardinality(x.starts) + cardinality(excluded.starts) - kept + 1):];
+END $$;
+
+-- Takes back a start of a rate.
+CREATE FUNCTION hub.uncount_start(p_queue int, p_scope text, started bigint) RETURNS void LANGUAGE sql AS $$
+  UPDATE hub.turns SET starts = starts[:array_position(starts, started) - 1] || starts[array_position(starts, started) + 1:]
+  WHERE queue = p_queue AND scope = p_scope AND started = ANY(starts)
+$$;
+
+-- Time after which a connection looks again for ready events that another transaction held: what released them may be no
+-- lease, and tells nobody.
+CREATE FUNCTION hub.lock_retry_ms() RETURNS int LANGUAGE sql AS $$ SELECT 5 + floor(random() * 20)::int $$;
+
+-- Leases at most `n` events of a queue with limits or keys. Its row is locked: one connection at a time. `open_at` is the
+-- time at which it may lease more.
+CREATE FUNCTION hub.pick(p_queue int, p_member bigint, n int, version int, t bigint, OUT seqs bigint[], OUT open_at bigint)
+LANGUAGE plpgsql AS $$
+DECLARE
+  s jsonb;
+  room record;
+  heads bigint[];
+  left_n int := n;
+  locked_at bigint;
+  each record;
+BEGIN
+  seqs := '{}';
+  SELECT settings INTO s FROM hub.queues WHERE id = p_queue FOR UPDATE;
+  IF s ? 'concurrency' THEN
+    left_n := least(left_n, (s ->> 'concurrency')::bigint
+      - (SELECT count(*) FROM hub.events WHERE queue = p_queue AND state = 'a')
+      - (SELECT count(*) FROM hub.overdue WHERE queue = p_queue));
+  END IF;
+  IF s ? 'rate' THEN
+    SELECT * INTO room FROM hub.rate_room(p_queue, '', s -> 'rate', t);
+    left_n := least(left_n, room.room);
+    open_at := room.open_at;
+  END IF;
+  IF left_n <= 0 THEN RETURN; END IF;
+  IF NOT s ? 'perKey' THEN
+    SELECT coalesce(array_agg(seq), '{}') INTO seqs FROM (
+      SELECT seq FROM hub.events WHERE queue = p_queue AND state = 'r' AND needs <= version
+      ORDER BY priority DESC, position LIMIT left_n FOR NO KEY UPDATE SKIP LOCKED
+    ) next;
+    PERFORM hub.lease(seqs, p_member, t);
+    IF cardinality(seqs) < left_n AND EXISTS (SELECT FROM hub.events WHERE queue = p_queue AND state = 'r' AND needs <= version) THEN
+      locked_at := t;
+    END IF;
+  ELSE
+    -- Each pass takes one event of each key, of the keys that waited longest for their turn.
+    LOOP
+      heads := '{}';
+      FOR each IN
+        WITH RECURSIVE keys(key) AS (
+          (SELECT e.key FROM hub.events e WHERE e.queue = p_queue AND e.state = 'r' AND e.key IS NOT NULL ORDER BY e.key LIMIT 1)
+          UNION ALL
+          SELECT (SELECT e.key FROM hub.events e WHERE e.queue = p_queue AND e.state = 'r' AND e.key > k.key
+            ORDER BY e.key LIMIT 1)
+          FROM keys k WHERE k.key IS NOT NULL
+        ), heads AS (
+          SELECT h.*, '=' || k.key AS scope FROM keys k, LATERAL (
+            (SELECT seq, position, e.key, holds_key FROM hub.events e
+              WHERE e.queue = p_queue AND e.key = k.key AND holds_key AND state = 'r' AND needs <= version
+              ORDER BY priority DESC, position LIMIT 1)
+            UNION ALL
+            (SELECT seq, position, e.key, holds_key FROM hub.events e
+              WHERE e.queue = p_queue AND e.key = k.key AND state = 'r' AND NOT holds_key AND needs <= version
+              ORDER BY priority DESC, position LIMIT 1)
+            LIMIT 1
+          ) h WHERE k.key IS NOT NULL
+          UNION ALL
+          (SELECT seq, position, e.key, holds_key, '-' FROM hub.events e
+            WHERE e.queue = p_queue AND e.key IS NULL AND state = 'r' AND needs <= version
+            ORDER BY priority DESC, position LIMIT 1)
+        )
+        SELECT h.* FROM heads h LEFT JOIN hub.turns x ON x.queue = p_queue AND x.scope = h.scope
+        ORDER BY coalesce(x.turn, 0), h.position
+      LOOP
+        EXIT WHEN cardinality(heads) >= left_n;
+        IF each.key IS NOT NULL AND s -> 'perKey' ? 'concurrency' THEN
+          CONTINUE WHEN (s -> 'perKey' ->> 'concurrency')::bigint <=
+            (SELECT count(*) FROM hub.events e WHERE e.queue = p_queue AND e.key = each.key AND e.holds_key
+              AND (e.state = 'a' OR NOT each.holds_key))
+            + (SELECT count(*) FROM hub.overdue o WHERE o.queue = p_queue AND o.key = each.key);
+        END IF;
+        IF each.key IS NOT NULL AND s -> 'perKey' ? 'rate' THEN
+          SELECT * INTO room FROM hub.rate_room(p_queue, each.scope, s -> 'perKey' -> 'rate', t);
+          IF room.room = 0 THEN
+            open_at := least(open_at, room.open_at);
+            CONTINUE;
+          END IF;
+        END IF;
+        PERFORM FROM hub.events WHERE seq = each.seq AND state = 'r' FOR NO KEY UPDATE SKIP LOCKED;
+        IF NOT FOUND THEN
+          locked_at := t;
+          CONTINUE;
+        END IF;
+        heads := heads || each.seq;
+        PERFORM hub.note_starts(p_queue, each.scope, CASE WHEN each.key IS NULL THEN NULL ELSE s -> 'perKey' -> 'rate' END, 1, t);
+      END LOOP;
+      EXIT WHEN cardinality(heads) = 0;
+      PERFORM hub.lease(heads, p_member, t);
+      seqs := seqs || heads;
+      left_n := left_n - cardinality(heads);
+      EXIT WHEN left_n <= 0;
+    END LOOP;
+  END IF;
+  IF s ? 'rate' AND cardinality(seqs) > 0 THEN
+    PERFORM hub.note_starts(p_queue, '', s -> 'rate', cardinality(seqs), t);
+    SELECT r.open_at INTO open_at FROM hub.rate_room(p_queue, '', s -> 'rate', t) r;
+  END IF;
+  open_at := least(open_at, locked_at + hub.lock_retry_ms());
+END $$;
+
+-- Leases events to a connection: of some of its queues, in turns that begin with the first one. `running` has the number
+-- of its handlers per queue in `busy`. Returns deliveries, the queues that may have more for it, and the time until the next
+-- ones may be due; null if it was removed. Its commit may be lost with the server: an event is then ready again.
+CREATE FUNCTION hub.claim(p_member bigint, concurrency int, p_queues int[], busy int[], running int[]) RETURNS json
+LANGUAGE plpgsql AS $$
+DECLARE
+  t bigint := hub.now_ms();
+  shared int;
+  seqs bigint[] := '{}';
+  more bigint[];
+  wake bigint;
+  opens bigint;
+  each record;
+  room int;
+  waiting int;
+  own_service text;
+  paused jsonb;
+  open_queues int[];
+  shared_queues int[];
+  limited_queues int[];
+  share_of int[];
+  rest int[] := '{}';
+BEGIN
+  SELECT service INTO own_service FROM hub.members WHERE id = p_member FOR KEY SHARE;
+  IF own_service IS NULL THEN RETURN NULL; END IF;
+  -- After the lock, for which it may have waited until a pause took effect.
+  SELECT types INTO paused FROM hub.pauses WHERE service = own_service;
+  PERFORM set_config('synchronous_commit', 'off', true);
+  SELECT least(min(d.due_at), min(w.due_at)) INTO wake FROM unnest(p_queues) x(id)
+  LEFT JOIN LATERAL (SELECT due_at FROM hub.events WHERE queue = x.id AND state = 'd' ORDER BY due_at LIMIT 1) d ON true
+  LEFT JOIN LATERAL (SELECT due_at FROM hub.waits WHERE queue = x.id AND due_at IS NOT NULL ORDER BY due_at LIMIT 1) w ON true;
+  IF wake <= t THEN wake := hub.promote_due(p_queues, t); END IF;
+  SELECT coalesce(array_agg(x.id ORDER BY place) FILTER (WHERE NOT q.is_limited), '{}'),
+    coalesce(array_agg(x.id ORDER BY x.id) FILTER (WHERE q.is_limited), '{}')
+  INTO shared_queues, limited_queues FROM unnest(p_queues) WITH ORDINALITY x(id, place) JOIN hub.queues q ON q.id = x.id
+  WHERE (paused IS NULL OR NOT (paused = '"all"' OR paused ? q.type))
+    AND EXISTS (SELECT FROM hub.events e WHERE e.queue = x.id AND e.state = 'r');
+  SELECT concurrency - coalesce(sum(x.running), 0) INTO shared
+  FROM unnest(busy, running) x(id, running) JOIN hub.queues q ON q.id = x.id WHERE NOT q.has_slots;
+  IF cardinality(limited_queues) > 0 THEN
+    SELECT cardinality(shared_queues) + count(*) INTO waiting FROM hub.queues q WHERE q.id = ANY(limited_queues) AND NOT q.has_slots;
+    FOR each IN
+      SELECT q.id, coalesce(x.running, 0) AS running, coalesce((m.settings ->> 'version')::int, 1) AS version, q.has_slots,
+        q.settings ? 'concurrency' AS is_bounded
+      FROM hub.queues q JOIN hub.member_types m ON m.queue = q.id AND m.member = p_member
+      LEFT JOIN unnest(busy, running) x(id, running) ON x.id = q.id
+      WHERE q.id = ANY(limited_queues) ORDER BY q.id
+    LOOP
+      room := CASE WHEN each.is_bounded THEN 2147483647 WHEN each.has_slots THEN concurrency - each.running ELSE ceil(shared::float8 / greatest(waiting, 1))::int END;
+      SELECT p.seqs, p.open_at INTO more, opens FROM hub.pick(each.id, p_member, room, each.version, t) p;
+      seqs := seqs || more;
+      wake := least(wake, opens);
+      IF room <= 0 OR cardinality(more) >= room THEN rest := rest || each.id; END IF;
+      IF NOT each.has_slots THEN
+        shared := shared - cardinality(more);
+        waiting := waiting - 1;
+      END IF;
+    END LOOP;
+  END IF;
+  IF shared > 0 AND cardinality(shared_queues) > 0 THEN
+    share_of := ARRAY[shared];
+    IF cardinality(shared_queues) > 1 THEN
+      WITH waiting AS (
+        SELECT x.id, place, row_number() OVER (PARTITION BY x.id) AS turn
+        FROM unnest(shared_queues) WITH ORDINALITY x(id, place)
+        JOIN hub.member_types m ON m.queue = x.id AND m.member = p_member, LATERAL (
+          SELECT FROM hub.events WHERE queue = x.id AND state = 'r' AND needs <= coalesce((m.settings ->> 'version')::int, 1) LIMIT shared
+        ) found
+      )
+      SELECT coalesce(array_agg(id ORDER BY place), '{}'), coalesce(array_agg(share ORDER BY place), '{}') INTO open_queues, share_of
+      FROM (SELECT id, place, count(*) AS share FROM (SELECT * FROM waiting ORDER BY turn, place LIMIT shared) taken GROUP BY 1, 2) x;
+    ELSE
+      open_queues := shared_queues;
+    END IF;
+    SELECT coalesce(array_agg(next.seq ORDER BY next.turn, place), '{}') INTO more
+    FROM unnest(open_queues, share_of) WITH ORDINALITY x(id, share, place)
+    JOIN hub.member_types m ON m.queue = x.id AND m.member = p_member, LATERAL (
+      SELECT seq, row_number() OVER () AS turn FROM (
+        SELECT seq FROM hub.events WHERE queue = x.id AND state = 'r' AND needs <= coalesce((m.settings ->> 'version')::int, 1)
+        ORDER BY priority DESC, position LIMIT x.share FOR NO KEY UPDATE SKIP LOCKED
+      ) locked
+    ) next;
+    PERFORM hub.lease(more, p_member, t);
+    seqs := seqs || more;
+    shared := shared - cardinality(more);
+    IF shared > 0 AND EXISTS (
+      SELECT FROM hub.member_types m WHERE m.member = p_member AND m.queue = ANY(shared_queues) AND EXISTS (
+        SELECT FROM hub.events WHERE queue = m.queue AND state = 'r' AND needs <= coalesce((m.settings ->> 'version')::int, 1)
+      )
+    ) THEN
+      wake := least(wake, t + hub.lock_retry_ms());
+    END IF;
+  END IF;
+  IF shared <= 0 THEN rest := rest || shared_queues; END IF;
+  RETURN json_build_object('wakeInMs', CASE WHEN wake IS NOT NULL THEN greatest(0, wake - hub.now_ms()) END, 'rest', rest, 'deliveries', (
+    SELECT coalesce(json_agg(json_build_object('type', q.type, 'isRun', e.is_run, 'body', e.body,
+      'entries', CASE WHEN e.is_run AND e.entries > 0 THEN hub.entries_json(e.seq, 0) END,
+      'offers', CASE WHEN e.has_inbox THEN hub.offers_json(e.seq) END,
+      'event', json_build_object('seq', e.seq, 'token', e.token, 'queue', e.queue, 'attempt', e.attempt, 'crashes', e.crashes, 'is_cause', e.is_cause,
+        'id', e.id, 'request_id', e.request_id, 'cause_id', e.cause_id, 'key', e.key, 'depth', e.depth, 'delay_ms', e.delay_ms,
+        'priority', e.priority, 'replays', e.replays, 'is_admitted', e.is_admitted, 'trace', e.trace, 'parent', e.parent)
+    ) ORDER BY array_position(seqs, e.seq)), '[]')
+    FROM hub.events e JOIN hub.queues q ON q.id = e.queue WHERE e.seq = ANY(seqs)
+  ));
+END $$;
+
+-- Makes events and runs ready whose time has come: a portion with each call. Returns the time of the next ones.
+CREATE FUNCTION hub.promote_due(p_queues int[], t bigint) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE each record;
+BEGIN
+  FOR each IN
+    WITH due AS (
+      SELECT seq FROM hub.events WHERE queue = ANY(p_queues) AND state = 'd' AND due_at <= t
+      ORDER BY queue, due_at LIMIT 1000 FOR UPDATE SKIP LOCKED
+    ), ready AS (
+      UPDATE hub.events e SET state = 'r', due_at = NULL, in_window = false FROM due WHERE e.seq = due.seq RETURNING e.queue
+    )
+    SELECT DISTINCT queue FROM ready
+  LOOP
+    PERFORM hub.changed(each.queue);
+  END LOOP;
+  FOR each IN
+    SELECT seq, key, is_judged FROM hub.waits WHERE queue = ANY(p_queues) AND due_at <= t ORDER BY queue, due_at LIMIT 1000
+  LOOP
+    PERFORM hub.resolve(each.seq, each.key, '"by":"time"', t);
+    IF each.is_judged THEN PERFORM hub.settle(each.seq, 0, t); END IF;
+  END LOOP;
+  RETURN (SELECT least(min(d.due_at), min(w.due_at)) FROM unnest(p_queues) x(id)
+    LEFT JOIN LATERAL (SELECT due_at FROM hub.events WHERE queue = x.id AND state = 'd' ORDER BY due_at LIMIT 1) d ON true
+    LEFT JOIN LATERAL (SELECT due_at FROM hub.waits WHERE queue = x.id AND due_at IS NOT NULL ORDER BY due_at LIMIT 1) w ON true);
+END $$;
+
+CREATE FUNCTION hub.free_slot(p_token bigint) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE freed int;
+BEGIN
+  DELETE FROM hub.overdue WHERE token = p_token RETURNING queue INTO freed;
+  IF freed IS NOT NULL THEN PERFORM hub.notify('w' || freed); END IF;
+END $$;
+
+-- Notes that the handler of an event that was lost before starts, alone in its process or shared with others.
+CREATE FUNCTION hub.note_start(p_seq bigint, p_token bigint, place text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE hub.events SET started = left(place, 1)::"char" WHERE seq = p_seq AND token = p_token AND state = 'a';
+END $$;
