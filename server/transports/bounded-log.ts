@@ -47,10 +47,15 @@ export interface BoundedLog {
   read(name: string, options?: { readonly from?: number; readonly limit?: number }): Promise<LogPage>;
   /** Deletes a log; returns `false` if it does not exist. */
   delete(name: string): Promise<boolean>;
+  /**
+   * Calls `onAppend` after each append of any connection, from the time at which the promise resolves. Several appends
+   * may lead to one call, and there may be calls without an append. Resolves with a function that ends this.
+   */
+  watch(name: string, onAppend: () => void): Promise<() => void>;
 }
 
 /** Storage of logs behind {@link CheckedLog}: its arguments are valid, and none is left out. */
-export interface LogStorage extends Pick<BoundedLog, 'append' | 'delete'> {
+export interface LogStorage extends Pick<BoundedLog, 'append' | 'delete' | 'watch'> {
   /** Returns at most `limit` entries from a sequence number on. */
   read(name: string, options: { readonly from: number; readonly limit: number }): Promise<LogPage>;
 }
@@ -97,6 +102,38 @@ export class CheckedLog implements BoundedLog {
   async delete(name: string): Promise<boolean> {
     checkKey(name);
     return this.#storage.delete(name);
+  }
+
+  async watch(name: string, onAppend: () => void): Promise<() => void> {
+    checkKey(name);
+    return this.#storage.watch(name, onAppend);
+  }
+}
+
+/** Callbacks for the appends to logs. */
+export class LogWatchers {
+  readonly #watchers = new Map<string, Set<() => void>>();
+
+  /** Names of the logs with callbacks. */
+  get names(): readonly string[] {
+    return [...this.#watchers.keys()];
+  }
+
+  /** Adds a callback. Returns a function that removes it. */
+  add(name: string, onAppend: () => void): () => void {
+    const watchers = this.#watchers.get(name) ?? new Set();
+    this.#watchers.set(name, watchers);
+    // Wrapped, so that one function can watch twice.
+    const watcher = (): void => onAppend();
+    watchers.add(watcher);
+    return () => {
+      watchers.delete(watcher);
+      if (watchers.size === 0 && this.#watchers.get(name) === watchers) this.#watchers.delete(name);
+    };
+  }
+
+  notify(name: string): void {
+    for (const watcher of [...(this.#watchers.get(name) ?? [])]) watcher();
   }
 }
 

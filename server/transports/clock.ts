@@ -57,6 +57,9 @@ class SystemTimer implements Timer {
   }
 }
 
+// The global is a getter, which takes longer than its clock.
+const { performance } = globalThis;
+
 /** The system clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),
@@ -67,3 +70,12 @@ export const systemClock: Clock = {
     return { cancel: () => clearImmediate(handle) };
   },
 };
+
+const lookIntervalMs = 1_000;
+
+/** Calls a function every second of real time. Returns a function that ends this. */
+export function lookRegularly(look: () => void): () => void {
+  const timer = setInterval(look, lookIntervalMs);
+  timer.unref();
+  return () => clearInterval(timer);
+}

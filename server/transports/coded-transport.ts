@@ -6,18 +6,22 @@ import { CodedKeyValueStore, codedLog } from './coded-values.js';
 import {
   type AwaitedEvent,
   type CommitResult,
+  type CompletedOutcome,
   type CompleteEnvelope,
   type Delivery,
   type Envelope,
   type FailedOutcome,
   listen,
+  type Offer,
   type Outcome,
+  type RevokedCallback,
   type RunWait,
+  type Verdict,
 } from './delivery.js';
 import type { EventRecord, OpenWait, RunRecord } from './event-record.js';
 import { CheckedKeyValueStore, type KeyValueStore } from './key-values.js';
 import { type CallEffect, callPart, forwardParts } from './parts.js';
-import { claimPlainKeys, hasHashedKeys, isHashedKey, type KeyedCodec, KeyHashes } from './stored-keys.js';
+import { claimPlainKeys, hasHashedKeys, isHashedKey, isPlainKey, type KeyedCodec, KeyHashes } from './stored-keys.js';
 import type {
   CloseResult,
   ConsumeOptions,
@@ -25,9 +29,11 @@ import type {
   DeadLetterStore,
   EventLookup,
   FleetReader,
+  PausedTypes,
   Receipt,
   RunStore,
   ScheduleStore,
+  StoredSchedule,
   TransportManager,
 } from './transport.js';
 
@@ -63,10 +69,11 @@ function plainConnection(inner: TransportManager, records: KeyValueStore): Trans
   };
   const { kv, log, schedules } = forwardParts(async (call, args) => {
     const isList = call.part === 'schedules' && call.effect === 'read';
-    if (!isList) await requirePlain(call.effect);
+    if (!isList && !isPlainKey(call.part, args[0])) await requirePlain(call.effect);
     return callPart(inner, call, args);
   });
   const { name, service, clock, counts, lookup, deadLetters, runs, fleet } = inner;
+  const within = inner.publishWithin;
   return {
     ...{ name, service, clock, counts, lookup, deadLetters, runs, fleet, schedules, kv, log },
     start(options) {
@@ -82,6 +89,13 @@ function plainConnection(inner: TransportManager, records: KeyValueStore): Trans
       if (isHashed === false) return inner.publish(envelopes);
       return publishUnlessHashed(inner, envelopes, isHashed ?? claim());
     },
+    publishWithin:
+      within &&
+      (async (tx, envelopes) => {
+        await requirePlain('change');
+        await within(tx, envelopes);
+      }),
+    pause: (paused) => inner.pause(paused),
     close: (options) => inner.close(options),
   };
 }
@@ -92,7 +106,9 @@ async function publishUnlessHashed(
   envelopes: readonly Envelope[],
   isHashed: boolean | Promise<boolean>,
 ): Promise<readonly Receipt[]> {
-  const isAnswer = ({ key, dedupe }: Envelope): boolean => dedupe === undefined && isHashedKey(key);
+  // A fork has the stored key too.
+  const isAnswer = ({ key, dedupe, recorded }: Envelope): boolean =>
+    recorded === undefined && dedupe === undefined && isHashedKey(key);
   if ((await isHashed) && !envelopes.every(isAnswer)) throw new CodecMismatchError(true);
   return inner.publish(envelopes);
 }
@@ -110,6 +126,8 @@ export class CodedTransport implements TransportManager {
   readonly schedules: ScheduleStore;
   readonly kv: KeyValueStore;
   readonly log: BoundedLog;
+  readonly codec: Codec;
+  readonly publishWithin: TransportManager['publishWithin'];
   readonly #inner: TransportManager;
   readonly #keys: KeyHashes;
   readonly #codec: KeyedCodec;
@@ -124,6 +142,7 @@ export class CodedTransport implements TransportManager {
     this.name = inner.name;
     this.service = inner.service;
     this.clock = inner.clock;
+    this.codec = codec;
     this.counts = inner.counts;
     this.lookup = codedLookup(inner.lookup, codec);
     this.deadLetters = codedDeadLetters(inner.deadLetters, codec);
@@ -131,8 +150,21 @@ export class CodedTransport implements TransportManager {
     this.fleet = inner.fleet;
     this.schedules = codedSchedules(inner.schedules, keyed);
     // Checked before the encoding, so that every transport refuses the same values.
-    this.kv = new CheckedKeyValueStore(new CodedKeyValueStore(inner.kv, keyed));
-    this.log = new CheckedLog(codedLog(inner.log, keyed));
+    const kv = new CheckedKeyValueStore(new CodedKeyValueStore(inner.kv, keyed));
+    const log = new CheckedLog(codedLog(inner.log, keyed));
+    const { kv: ownKv, log: ownLog } = forwardParts((call, args) =>
+      callPart(isPlainKey(call.part, args[0]) ? inner : { ...inner, kv, log }, call, args),
+    );
+    this.kv = ownKv;
+    this.log = ownLog;
+    const within = inner.publishWithin;
+    this.publishWithin =
+      within &&
+      (async (tx, envelopes) => {
+        await keys.ready();
+        const encoded = envelopes.map((envelope) => encodeEnvelope(envelope, keyed));
+        await within(tx, encoded);
+      });
     this.#inner = inner;
     this.#keys = keys;
     this.#codec = keyed;
@@ -155,6 +187,10 @@ export class CodedTransport implements TransportManager {
     return this.#keys.isOpen ? publish() : this.#keys.ready().then(publish);
   }
 
+  pause(paused: PausedTypes): Promise<void> {
+    return this.#inner.pause(paused);
+  }
+
   close(options: { drainMs: number }): Promise<CloseResult> {
     return this.#inner.close(options);
   }
@@ -167,7 +203,12 @@ function codedLookup(inner: EventLookup, codec: Codec): EventLookup {
       const { newest, failed } = await inner.recent(type);
       return { newest: decode(newest), failed: decode(failed) };
     },
+    async runs(type, service, query) {
+      const page = await inner.runs(type, service, query);
+      return { ...page, events: decode(page.events) };
+    },
     find: async (id, options) => decode(await inner.find(id, options)),
+    kept: (id) => inner.kept(id),
     async request(requestId) {
       const { events, isTruncated } = await inner.request(requestId);
       return { events: decode(events), isTruncated };
@@ -176,6 +217,7 @@ function codedLookup(inner: EventLookup, codec: Codec): EventLookup {
       const overview = await inner.overview(query);
       return { ...overview, runs: overview.runs.map((runs) => runs.map((run) => decodeRun(run, codec))) };
     },
+    deadLetterErrors: (type, limit) => inner.deadLetterErrors(type, limit),
     erase: (requestId) => inner.erase(requestId),
   };
 }
@@ -186,7 +228,7 @@ function codedDeadLetters(inner: DeadLetterStore, codec: Codec): DeadLetterStore
       const records = await inner.list(type, limit, filter);
       return records.map((record) => ({ ...record, envelope: decodeEnvelope(record.envelope, codec) }));
     },
-    replay: (id) => inner.replay(id),
+    replay: (id, service) => inner.replay(id, service),
   };
 }
 
@@ -204,9 +246,9 @@ function codedRuns(inner: RunStore, codec: KeyedCodec): RunStore {
       await codec.ready();
       return inner.end(type, id, encodeOutcome(outcome, codec), reason, service);
     },
-    async cancel(id, conclude) {
+    async cancel(id, conclude, service) {
       await codec.ready();
-      return inner.cancel(id, (envelope) => encodeOutcome(conclude(decodeEnvelope(envelope, codec)), codec));
+      return inner.cancel(id, (envelope) => encodeOutcome(conclude(decodeEnvelope(envelope, codec)), codec), service);
     },
   };
 }
@@ -217,9 +259,49 @@ function codedSchedules(inner: ScheduleStore, codec: KeyedCodec): ScheduleStore 
     open: (openings) => inner.open(openings),
     async claim(claim) {
       await codec.ready();
-      return inner.claim({ ...claim, events: claim.events.map((event) => encodeEnvelope(event, codec)) });
+      const name = claim.stored === undefined ? claim.name : hashedScheduleId(claim.name, codec);
+      return inner.claim({ ...claim, name, events: claim.events.map((event) => encodeEnvelope(event, codec)) });
     },
+    async put(schedule, expected) {
+      await codec.ready();
+      const id = hashedScheduleId(schedule.id, codec);
+      return inner.put({ ...schedule, id, body: encodeJson(schedule.body, codec) }, expected);
+    },
+    async get(id) {
+      await codec.ready();
+      const found = await inner.get(hashedScheduleId(id, codec));
+      return found && decodeSchedule(found, codec);
+    },
+    async page(after, limit) {
+      const { schedules, total } = await inner.page(after, limit);
+      return { schedules: schedules.map((schedule) => decodeSchedule(schedule, codec)), total };
+    },
+    async remove(id) {
+      await codec.ready();
+      return inner.remove(hashedScheduleId(id, codec));
+    },
+    async take(limit, holdMs) {
+      const { schedules, nextInMs } = await inner.take(limit, holdMs);
+      return { schedules: schedules.map((schedule) => decodeSchedule(schedule, codec)), nextInMs };
+    },
+    watch: (onEarlier) => inner.watch(onEarlier),
   };
+}
+
+/** Returns the id with the key hashed, unless it has none or is one that the store returned. */
+function hashedScheduleId(id: string, codec: KeyedCodec): string {
+  const start = id.indexOf('/') + 1;
+  const key = id.slice(start);
+  return key === '' || isHashedKey(key) ? id : id.slice(0, start) + codec.hash('event', decodeURIComponent(key));
+}
+
+/** A schedule that cannot be decoded has no body: it must not hide those beside it. */
+function decodeSchedule(schedule: StoredSchedule, codec: Codec): StoredSchedule {
+  try {
+    return { ...schedule, body: decodeJson(schedule.body, codec) };
+  } catch {
+    return { ...schedule, body: '' };
+  }
 }
 
 /** Delivery with decoded contents. If they cannot be decoded, the event fails with the error, and stays as it is. */
@@ -228,7 +310,7 @@ class CodedDelivery implements Delivery {
   readonly attempt: number;
   readonly refusal: Error | undefined;
   readonly checkpoints: ReadonlyMap<string, string>;
-  onRevoked: ((reason: Error) => void) | undefined;
+  onRevoked: RevokedCallback | undefined;
   readonly #delivery: Delivery;
   readonly #codec: KeyedCodec;
   #onRecorded: Delivery['onRecorded'];
@@ -253,6 +335,31 @@ class CodedDelivery implements Delivery {
     this.#delivery.onRecorded = listener && ((key, value) => listener(key, decodeEntry(value, this.#codec)));
   }
 
+  get offers(): Delivery['offers'] {
+    return this.#delivery.offers.map((offer) => ({ ...offer, body: decodeBody(offer.body, this.#codec).body }));
+  }
+
+  get onOffered(): Delivery['onOffered'] {
+    return this.#delivery.onOffered;
+  }
+
+  set onOffered(listener: Delivery['onOffered']) {
+    this.#delivery.onOffered = listener;
+  }
+
+  get isAdmitted(): boolean {
+    return this.#delivery.isAdmitted;
+  }
+
+  admit(): CommitResult | Promise<CommitResult> {
+    return this.#delivery.admit();
+  }
+
+  async decide(offer: Offer, verdict: Verdict): Promise<CommitResult> {
+    const entry = verdict.status === 'failed' && { entry: encodeJson(verdict.entry, this.#codec) };
+    return this.#delivery.decide(offer, { ...verdict, ...entry });
+  }
+
   async commit(outcome: Outcome, handlerEnd?: Promise<void>): Promise<CommitResult> {
     return this.#delivery.commit(encodeOutcome(outcome, this.#codec), handlerEnd);
   }
@@ -262,12 +369,27 @@ class CodedDelivery implements Delivery {
     return this.#delivery.checkpoint(key, encodeJson(value, this.#codec), encoded);
   }
 
+  get transact(): Delivery['transact'] {
+    const { transact } = this.#delivery;
+    if (transact === undefined) return undefined;
+    return (work, settings) =>
+      transact(async (client) => {
+        const record = await work(client);
+        if ('outcome' in record) return { ...record, outcome: encodeOutcome(record.outcome, this.#codec) };
+        const emits = record.emits.map((envelope) => encodeEnvelope(envelope, this.#codec));
+        return { key: record.key, value: encodeJson(record.value, this.#codec), emits };
+      }, settings);
+  }
+
   async wait(waits: readonly RunWait[]): Promise<CommitResult> {
     return this.#delivery.wait(waits.map((wait) => encodeWait(wait, this.#codec)));
   }
 }
 
-function decodeDelivery(delivery: Delivery, codec: Codec): Pick<Delivery, 'envelope' | 'checkpoints' | 'refusal'> {
+type DeliveredRecord = Pick<Delivery, 'envelope' | 'checkpoints' | 'refusal'>;
+
+/** Returns an event and its entries decoded, or the error with which it fails. */
+export function decodeDelivery(delivery: DeliveredRecord, codec: Codec): DeliveredRecord {
   const { envelope, refusal } = delivery;
   const refuse = (reason: Error): ReturnType<typeof decodeDelivery> => {
     return { envelope: withoutContents(envelope, 'null'), checkpoints: new Map(), refusal: reason };
@@ -294,7 +416,7 @@ function decodeJson(json: string, codec: Codec): string {
   return codec.decode(JSON.parse(json));
 }
 
-/** Returns a copy of an envelope with another key, deduplication and payload, and with other received events if given. */
+/** Returns a copy of an envelope with another key, deduplication and payload, and with other events of a run if given. */
 function copyWith(
   envelope: Envelope,
   {
@@ -302,11 +424,13 @@ function copyWith(
     dedupe,
     body,
     receives = envelope.receives,
-  }: Pick<CompleteEnvelope, 'key' | 'dedupe' | 'body'> & Pick<Envelope, 'receives'>,
+    cancelOn = envelope.cancelOn,
+    recorded,
+  }: Pick<CompleteEnvelope, 'key' | 'dedupe' | 'body'> & Pick<Envelope, 'receives' | 'cancelOn' | 'recorded'>,
 ): Envelope {
-  const { id, type, requestId, depth, delayMs, priority, replays, trace, causeId, parent, service } = envelope;
+  const { id, type, requestId, depth, delayMs, priority, replays, trace, causeId, parent, service, overlap } = envelope;
   // Several times as fast as a spread that is then overwritten.
-  const copy: CompleteEnvelope & Pick<Envelope, 'service' | 'receives'> = {
+  const copy: CompleteEnvelope & Pick<Envelope, 'service' | 'receives' | 'cancelOn' | 'overlap' | 'recorded'> = {
     id,
     type,
     requestId,
@@ -321,6 +445,9 @@ function copyWith(
     parent,
     service,
     receives,
+    overlap,
+    cancelOn,
+    recorded,
     body,
   };
   return copy;
@@ -328,10 +455,12 @@ function copyWith(
 
 /** Returns the envelope with its payload encoded, together with its key, and with hashes in place of what identifies it. */
 function encodeEnvelope(envelope: Envelope, codec: KeyedCodec): Envelope {
-  const { key, dedupe, body, receives } = envelope;
+  const { key, dedupe, body, receives, cancelOn, recorded } = envelope;
   return copyWith(envelope, {
     key: key === undefined ? undefined : codec.hash('event', key),
     receives: receives?.map((event) => encodeAwaited(event, codec)),
+    cancelOn: cancelOn?.map(({ isJudged, ...event }) => ({ ...encodeAwaited(event, codec), isJudged })),
+    recorded: recorded?.map(([name, value]) => [name, encodeJson(value, codec)]),
     dedupe: dedupe && { ...dedupe, id: codec.hash('dedupe', dedupe.id) },
     // No JSON starts like this.
     body: encodeJson(key === undefined ? body : `@${key.length}:${key}${body}`, codec),
@@ -360,6 +489,7 @@ function decodeBody(encoded: string, codec: Codec): { readonly key: string | und
 
 /** Returns the outcome with its result and the payloads of its follow-ups encoded. */
 function encodeOutcome(outcome: FailedOutcome, codec: KeyedCodec): FailedOutcome;
+function encodeOutcome(outcome: CompletedOutcome, codec: KeyedCodec): CompletedOutcome;
 function encodeOutcome(outcome: Outcome, codec: KeyedCodec): Outcome;
 function encodeOutcome(outcome: Outcome, codec: KeyedCodec): Outcome {
   if (!('followUps' in outcome)) return outcome;

@@ -1,7 +1,7 @@
 import type { BoundedLog, LogStorage } from './bounded-log.js';
 import { KeyTypeError } from './errors.js';
 import type { KeyValueStore } from './key-values.js';
-import type { KeyedCodec } from './stored-keys.js';
+import { isRunLog, type KeyedCodec } from './stored-keys.js';
 
 // Counters of `increment` are stored as they are: the store adds to them.
 const wholeNumber = /^-?\d{1,16}$/;
@@ -65,6 +65,10 @@ export class CodedKeyValueStore implements KeyValueStore {
     });
   }
 
+  now(): Promise<number> {
+    return this.#store.now();
+  }
+
   /** Calls `use` with the stored form of a key. Its errors name the key. */
   async #use<T>(key: string, use: (stored: string) => Promise<T>): Promise<T> {
     await this.#codec.ready();
@@ -80,7 +84,7 @@ export class CodedKeyValueStore implements KeyValueStore {
 export function codedLog(inner: BoundedLog, codec: KeyedCodec): LogStorage {
   const stored = async (name: string): Promise<string> => {
     await codec.ready();
-    return codec.hash('log', name);
+    return isRunLog(name) ? name : codec.hash('log', name);
   };
   return {
     async append(name, texts, bounds) {
@@ -94,5 +98,6 @@ export function codedLog(inner: BoundedLog, codec: KeyedCodec): LogStorage {
       return { ...page, entries: page.entries.map((entry) => ({ ...entry, text: codec.decode(entry.text) })) };
     },
     delete: async (name) => inner.delete(await stored(name)),
+    watch: async (name, onAppend) => inner.watch(await stored(name), onAppend),
   };
 }

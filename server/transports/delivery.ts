@@ -48,6 +48,24 @@ export interface Envelope extends EnvelopePayload {
    * dropped. Deleted when the run ends. Read at acceptance, and when a dead letter is replayed.
    */
   readonly receives?: readonly AwaitedEvent[] | undefined;
+  /**
+   * `skip` does not accept the event while one of its type and key that was accepted with an `overlap` is pending in any
+   * service: its receipt names that one. `replace` cancels those in all services, in the step that accepts the event, with
+   * `CancelledError` and without follow-ups; a handler that runs is revoked as by {@link RunStore.cancel}.
+   * Deduplication comes first. Without a key it has no effect. Read at acceptance, and when a dead letter is replayed,
+   * which is accepted in any case, and cancels nothing.
+   */
+  readonly overlap?: 'skip' | 'replace' | undefined;
+  /**
+   * Reasons to cancel a run, from its acceptance on: an accepted event that one of them matches becomes an {@link Offer}.
+   * Read as `receives` is.
+   */
+  readonly cancelOn?: readonly CancelReason[] | undefined;
+  /**
+   * Entries that a run has from its acceptance on, in their order: a fork has those of its origin. Such a run resolves no
+   * waits, and is not debounced. Read at acceptance, and not stored with the envelope.
+   */
+  readonly recorded?: readonly (readonly [key: string, value: string])[] | undefined;
   /** Wait of another run of the same service that the end of this run resolves. */
   readonly parent?: { readonly type: string; readonly id: string; readonly wait: string } | undefined;
 }
@@ -58,7 +76,7 @@ export interface Envelope extends EnvelopePayload {
  */
 export type CompleteEnvelope = Omit<
   { readonly [K in keyof Envelope]-?: Envelope[K] },
-  'size' | 'pack' | 'service' | 'receives'
+  'size' | 'pack' | 'service' | 'receives' | 'cancelOn' | 'overlap' | 'recorded'
 >;
 
 /** Returns the size of an envelope's payload as JSON, in bytes of UTF-8. */
@@ -80,6 +98,40 @@ export interface AwaitedEvent {
   readonly shownKey?: string | undefined;
 }
 
+/** Event that cancels a run. */
+export interface CancelReason extends AwaitedEvent {
+  /** The service of the run decides. Otherwise each event that matches cancels the run. */
+  readonly isJudged?: boolean | undefined;
+}
+
+/**
+ * Event that its run has kept, because the service of the run decides about it: for a wait that is judged, or as a reason
+ * to cancel the run. It stays an offer, and a suspended run becomes ready, until {@link Delivery.decide} has the verdict.
+ * Of the offers to one wait the next one follows the verdict on the one before.
+ */
+export interface Offer {
+  /** Name of the kept event within its run. */
+  readonly kept: string;
+  /** Key of the wait; `undefined` for a reason to cancel. */
+  readonly wait: string | undefined;
+  /** The reason to cancel is judged; `true` for waits. */
+  readonly isJudged: boolean;
+  /** Id of the event. */
+  readonly id: string;
+  readonly type: string;
+  /** Payload as JSON. */
+  readonly body: string;
+}
+
+/**
+ * Verdict on an offer. `taken` resolves the wait. `refused` leaves the event to other waits of a run that receives it,
+ * or else drops it. `failed` records an entry under the key of the wait in place of its resolution.
+ */
+export type Verdict =
+  | { readonly status: 'taken' }
+  | { readonly status: 'refused' }
+  | { readonly status: 'failed'; readonly entry: string };
+
 /**
  * Condition that a run waits for. Whichever of `delayMs`, `event` and `run` comes first resolves it;
  * the transport then records the {@link WaitResolution} as an entry of the run and drops the others.
@@ -96,6 +148,11 @@ export interface RunWait {
   readonly onCancel?: readonly Envelope[] | undefined;
   /** Counts a retry of the run's type. */
   readonly isRetry?: boolean | undefined;
+  /**
+   * The service of the run decides which events resolve the wait. The run keeps each event that matches until the verdict,
+   * within the bounds of `receives`.
+   */
+  readonly isJudged?: boolean | undefined;
   /** Waits for the decision of a person. Open ones count as `Counts.approvals`. */
   readonly isApproval?: boolean | undefined;
 }
@@ -123,6 +180,11 @@ export type Outcome =
       readonly followUps: readonly Envelope[];
       /** JSON, retained in the `RunRecord`. */
       readonly result?: string;
+      /**
+       * The condition of the service refused the event. Counts as `Counts.filtered` too, takes back the start that a rate
+       * counted, has no duration, and leaves no {@link RunRecord}.
+       */
+      readonly filtered?: boolean;
     }
   | {
       readonly status: 'failed';
@@ -160,6 +222,9 @@ export type Outcome =
       readonly version?: number;
     };
 
+/** Outcome of an event that completed. */
+export type CompletedOutcome = Extract<Outcome, { readonly status: 'completed' }>;
+
 /** Outcome of an event that failed. */
 export type FailedOutcome = Extract<Outcome, { readonly status: 'failed' }>;
 
@@ -169,6 +234,33 @@ export type FailedOutcome = Extract<Outcome, { readonly status: 'failed' }>;
  */
 export type CommitResult = 'ok' | 'already' | 'fenced';
 
+/**
+ * Open transaction of the caller in the database of the transport. A client of `pg` is one; `fromDrizzle`, `fromKysely`,
+ * `fromKnex` and `fromPrisma` of `hubline/postgres` create one from the transactions of others.
+ */
+export interface SqlTransaction {
+  /** Runs a statement with numbered parameters in the transaction. */
+  query(text: string, values?: unknown[]): Promise<{ readonly rows: readonly unknown[] }>;
+}
+
+/** Settings of a transaction in which an attempt ends. */
+export interface TransactionSettings {
+  /** Isolation level. @default 'read committed' */
+  isolation?: 'read committed' | 'repeatable read' | 'serializable';
+}
+
+/** Recorded together with the writes of a transaction: an entry of the run, or the outcome of the event. */
+export type TransactionRecord =
+  | { readonly key: string; readonly value: string; readonly emits: readonly Envelope[] }
+  | {
+      readonly outcome: CompletedOutcome;
+      /** As the argument of {@link Delivery.commit}. */
+      readonly handlerEnd: Promise<void>;
+    };
+
+/** Aborts an attempt whose lease has ended. Returns a promise of a function that runs on, which must not reject. */
+export type RevokedCallback = (reason: Error) => Promise<void> | undefined;
+
 /** One attempt at one event, leased to a consumer until it commits or loses the lease. */
 export interface Delivery {
   readonly envelope: Envelope;
@@ -176,8 +268,15 @@ export interface Delivery {
   readonly attempt: number;
   /** Reason not to run the event again. The consumer commits the event as failed with this error. */
   readonly refusal: Error | undefined;
+  /** The condition of the service let the event pass, in this attempt or an earlier one. */
+  readonly isAdmitted: boolean;
+  /**
+   * Records that the condition of the service let the event pass: it is not asked again, also not after a replay. Returns
+   * the result without a promise if the transport records it at once.
+   */
+  admit(): CommitResult | Promise<CommitResult>;
   /** Callback of the consumer, called at most once: if the lease ends before the commit. */
-  onRevoked: ((reason: Error) => void) | undefined;
+  onRevoked: RevokedCallback | undefined;
   /**
    * Records the outcome and publishes the follow-ups in one step. Returns the result without a promise if the transport
    * records it at once.
@@ -199,6 +298,19 @@ export interface Delivery {
    */
   checkpoint(key: string, value: string, emits?: readonly Envelope[]): CommitResult | Promise<CommitResult>;
   /**
+   * Calls `work` in a transaction of the store, and commits it together with the record that `work` returns, if the
+   * delivery still holds the lease. A deadlock or a serialization failure calls `work` again. Rejects with what `work`
+   * throws, and with the error of a statement that violates a constraint. Absent if the store has no such transactions.
+   *
+   * @throws {TransportUnavailableError} if it is not known whether the transaction is committed; an event is then released
+   */
+  readonly transact?:
+    | ((
+        work: (client: SqlTransaction) => Promise<TransactionRecord>,
+        settings: TransactionSettings,
+      ) => Promise<CommitResult>)
+    | undefined;
+  /**
    * Stores waits of the run, each with its child run. A wait whose key is stored or resolved already is left as it is. A
    * process that dies meanwhile may leave the first of many waits stored.
    */
@@ -208,6 +320,15 @@ export interface Delivery {
    * order of recording, and before `checkpoint` returns or its promise resolves. The engine sets it.
    */
   onRecorded: ((key: string, value: string) => void) | undefined;
+  /** Offers without a verdict, as far as the delivery knows them. */
+  readonly offers: readonly Offer[];
+  /** Called after `offers` may have changed. The engine sets it. */
+  onOffered: (() => void) | undefined;
+  /**
+   * Records the verdict on an offer, after which `offers` has those that follow. `already` if the run no longer has the
+   * offer.
+   */
+  decide(offer: Offer, verdict: Verdict): CommitResult | Promise<CommitResult>;
 }
 
 /**
@@ -216,11 +337,13 @@ export interface Delivery {
  */
 export function listen(
   delivery: Delivery,
-  onRevoked: NonNullable<Delivery['onRevoked']>,
+  onRevoked: RevokedCallback,
   onRecorded?: Delivery['onRecorded'],
+  onOffered?: Delivery['onOffered'],
 ): void {
   delivery.onRevoked = onRevoked;
   delivery.onRecorded = onRecorded;
+  delivery.onOffered = onOffered;
 }
 
 /** Rate limit: at most `max` starts per `perMs` milliseconds. */
@@ -256,10 +379,10 @@ export interface Subscription {
   /** Ended runs to keep. @default 50 completed and 200 failed, of any age */
   readonly retain?: RunRetention;
   /**
-   * Type of which each event is accepted as an event of this type too: with the id of `triggeredId`, the same key and
+   * Types of which each event is accepted as an event of this type too: with the id of `triggeredId`, the same key and
    * payload, the event as its cause, and one more level of depth.
    */
-  readonly trigger?: string;
+  readonly triggers?: readonly string[];
 }
 
 /** Number of ended runs that a service keeps of a workflow, and the time it keeps them. */

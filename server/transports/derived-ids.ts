@@ -14,9 +14,10 @@ export function deriveId(service: string, causeId: string, place: string): strin
  * Derives the id of a run that an event triggers. Transports that compute it elsewhere must return the same id.
  *
  * @param runType - type of the run
+ * @param eventType - type of the event: the service of the run learns from the id which of several triggers it was
  */
-export function triggeredId(service: string, causeId: string, runType: string): string {
-  return deriveId(service, causeId, `trigger:${runType}`);
+export function triggeredId(service: string, causeId: string, runType: string, eventType: string): string {
+  return deriveId(service, causeId, `trigger:${runType}\u001f${eventType}`);
 }
 
 type NodeCrypto = typeof import('node:crypto');

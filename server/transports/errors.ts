@@ -3,8 +3,9 @@
  *
  * @module
  */
-import { type ErrorInfo, HubError, messageOf, quote } from '../errors.js';
+import { type ErrorInfo, errorInfo, HubError, messageOf, quote } from '../errors.js';
 import { fullPublicInfo } from '../redaction.js';
+import { workflowOf } from './delivery.js';
 
 /** A limit of the transport is reached. */
 export class BackpressureError extends HubError {
@@ -57,19 +58,77 @@ export class CrashLoopError extends HubError {
   }
 }
 
-/** The transport's server does not answer, or its disk cannot be written. It may or may not have accepted the event. */
+/** The transport's server does not answer, or its disk cannot be written. It may or may not have carried out the call. */
 export class TransportUnavailableError extends HubError {
-  /** @param problem such as `Redis did not answer within 2000 ms` */
-  constructor(
-    problem: string,
-    cause?: unknown,
-    advice = 'to repeat an emit without a duplicate, pass the same dedupeId',
-  ) {
-    const messageWith = (why: string): string => `${problem}${why}; ${advice}`;
+  readonly #problem: string;
+  readonly #advice: string | undefined;
+
+  /**
+   * @param problem such as `Redis did not answer within 2000 ms`
+   * @param advice way out @default to repeat the call later
+   */
+  constructor(problem: string, cause?: unknown, advice?: string) {
+    const wayOut = advice ?? 'repeat the call when it is available again';
+    const messageWith = (why: string): string => `${problem}${why}; ${wayOut}`;
     super(
       'ERR_TRANSPORT_UNAVAILABLE',
       messageWith(cause === undefined ? '' : `: ${messageOf(cause)}`),
       cause === undefined ? undefined : { cause, publicMessage: messageWith(`: ${fullPublicInfo(cause).message}`) },
+    );
+    this.#problem = problem;
+    this.#advice = advice;
+  }
+
+  /** Returns the error as that of an emit, which may have been accepted: unless it has an advice, it says how to repeat one. */
+  ofEmit(): TransportUnavailableError {
+    if (this.#advice !== undefined) return this;
+    const advice = 'to repeat the emit without a duplicate, pass the same dedupeId';
+    return new TransportUnavailableError(this.#problem, this.cause, advice);
+  }
+}
+
+/** A server returned data that this version does not write: another version, or something else, uses the same place. */
+export class UnexpectedDataError extends HubError {
+  /**
+   * @param found the data that was found, and the data that was expected
+   * @param shown the same without the data, for logs: it may be a payload
+   */
+  constructor(found: string, shown: string = found) {
+    const advice = 'let only processes of this version of Hubline use the prefix of Redis or the schema of Postgres';
+    super('ERR_UNEXPECTED_DATA', `${found}; ${advice}`, { publicMessage: `${shown}; ${advice}` });
+  }
+}
+
+/** The transport, or the place of the call, has no transactions that the caller can take part in. */
+export class TransactionUnsupportedError extends HubError {
+  /** @param operation such as `emit with tx` @param transport name of the transport; `undefined` if it is not the reason */
+  constructor(operation: string, transport: string | undefined) {
+    const reason =
+      transport === undefined
+        ? 'is not possible: the agent records its turns; use step.transaction of a workflow, or ctx.transaction of a handler'
+        : `needs the Postgres transport, postgresTransport of hubline/postgres; this hub uses the transport ${quote(transport)}`;
+    super('ERR_TRANSACTION_UNSUPPORTED', `${operation} ${reason}`);
+  }
+}
+
+/** An emit with `tx` found no open transaction: it would not be rolled back with the caller's writes. Nothing was stored. */
+export class MissingTransactionError extends HubError {
+  constructor(cause: unknown) {
+    super(
+      'ERR_MISSING_TRANSACTION',
+      'tx has no open transaction; pass the client on which BEGIN was executed, not its pool, and emit before COMMIT',
+      { cause },
+    );
+  }
+}
+
+/** The transaction of an emit with `tx` is of another database, or another schema, than the transport. Nothing was stored. */
+export class OtherDatabaseError extends HubError {
+  constructor(schema: string, cause?: unknown) {
+    super(
+      'ERR_OTHER_DATABASE',
+      `tx is a transaction of a database without the schema ${quote(schema)} of this transport; connect the transport and the transaction to the same database`,
+      { cause },
     );
   }
 }
@@ -128,6 +187,20 @@ export class RetiredError extends HubError {
   constructor() {
     super('ERR_RETIRED', 'the service no longer handles the type: it was retired and its pending events discarded');
   }
+}
+
+/** The event was cancelled, or a run that had not started. Reason of `ctx.signal` if its handler runs. */
+export class CancelledError extends HubError {
+  constructor(type: string, reason?: string) {
+    const workflow = workflowOf(type);
+    const subject = workflow === undefined ? `event of type ${quote(type)}` : `run of workflow ${quote(workflow)}`;
+    super('ERR_CANCELLED', `${subject} was cancelled${reason === undefined ? '' : `: ${reason}`}`);
+  }
+}
+
+/** Returns the error of the events and runs of a type that another one of their key replaces. */
+export function replacedInfo(type: string): ErrorInfo {
+  return errorInfo(new CancelledError(type, 'a newer one of its key replaced it'));
 }
 
 /** Returns an error with a recorded name, message and code, as the reason of an abort. */

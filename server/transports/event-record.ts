@@ -1,12 +1,13 @@
-import type { ErrorInfo } from '../errors.js';
+import { type ErrorInfo, InvalidOptionError } from '../errors.js';
 import type { AwaitedEvent, Envelope } from './delivery.js';
 import { maxRequestEvents, retainedAttempts, retainedRecent } from './limits.js';
 
 /**
  * Status of an event in one service. `delayed`: it waits for its `delayMs`, its debounce window or the delay of a retry.
- * `suspended`: a run that waits and holds no process. `cancelled`: it ended without success or failure.
+ * `suspended`: a run that waits and holds no process. `cancelled`: it ended without success or failure. `filtered`: the
+ * `when` of its handler or trigger refused it, and it counts as completed.
  */
-export type EventStatus = RunStatus | 'delayed' | 'cancelled';
+export type EventStatus = RunStatus | 'delayed' | 'cancelled' | 'filtered';
 
 /** One service's share of an event, pending or recently ended, without the payload unless it was asked for. */
 export interface EventRecord {
@@ -38,12 +39,63 @@ export interface EventRecord {
   readonly run: RunRecord | undefined;
 }
 
+/** Event that a run keeps until one of its waits takes it. */
+export interface KeptEventRecord {
+  readonly type: string;
+  /** The run, and its service. */
+  readonly runId: string;
+  readonly runType: string;
+  readonly service: string;
+}
+
 /** Latest events of one type, over all services. */
 export interface RecentEvents {
   /** Newest pending and ended events by their acceptance, at most 50. */
   readonly newest: readonly EventRecord[];
   /** Failed events by the time of their failure, newest first, at most 50. */
   readonly failed: readonly EventRecord[];
+}
+
+/** Part of the retained runs of a type in one service. */
+export interface RunPage {
+  /** May have no event although there are more. */
+  readonly events: readonly EventRecord[];
+  /** Where the next page begins; absent if there are no more. */
+  readonly after?: string;
+}
+
+/** Part of the runs to read. */
+export interface RunPageQuery {
+  /** Maximum number of runs. */
+  readonly limit: number;
+  /** `after` of the page before. */
+  readonly after?: string | undefined;
+}
+
+/** Place in the pages of runs, between two of them. */
+export interface RunPlace {
+  /** `dead`: among the dead letters whose runs are no longer retained, which follow all runs. */
+  readonly part: 'runs' | 'dead';
+  /** Number of the last run before the place, as text; absent at the start of the part. */
+  readonly number?: string;
+  /** Id of that run, where numbers are not unique. */
+  readonly id?: string;
+}
+
+const placePattern = /^(runs|dead):(?:([\d.e+]+)(?::(.*))?)?$/s;
+
+/** Reads the place of a page, which a client of the dashboard may have written. @throws {InvalidOptionError} */
+export function readRunPlace(after: string | undefined): RunPlace {
+  if (after === undefined) return { part: 'runs' };
+  const [, part, number, id] = placePattern.exec(after) ?? [];
+  if (part !== 'runs' && part !== 'dead') throw new InvalidOptionError('after', '`after` of a page', after);
+  return { part, ...(number !== undefined && { number }), ...(id !== undefined && { id }) };
+}
+
+/** Returns the place after a full page, or that of the next part; absent after the last part. */
+export function nextRunPlace(part: RunPlace['part'], last: string | undefined): Pick<RunPage, 'after'> {
+  if (last !== undefined) return { after: `${part}:${last}` };
+  return part === 'runs' ? { after: 'dead:' } : {};
 }
 
 /** Retained events of one request, over all types and services. */
@@ -60,6 +112,10 @@ export interface DeadLetterFilter {
   readonly requestId?: string | undefined;
   /** Only those that failed at this time or later, in epoch milliseconds. */
   readonly since?: number | undefined;
+  /** Only those that failed at this time or earlier, in epoch milliseconds. */
+  readonly until?: number | undefined;
+  /** Those of this service. @default the service of the connection */
+  readonly service?: string | undefined;
 }
 
 /** Result of an erasure. */

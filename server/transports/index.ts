@@ -9,19 +9,28 @@ export type { BoundedLog, LogBounds, LogEntry, LogPage, LogStorage } from './bou
 export { CheckedLog } from './bounded-log.js';
 export type { Clock, Timer } from './clock.js';
 export { systemClock } from './clock.js';
+export type { Codec } from './codec.js';
 export type {
   AwaitedEvent,
+  CancelReason,
   CommitResult,
+  CompletedOutcome,
   DeclaredEvent,
   Delivery,
   Envelope,
   EnvelopePayload,
   FailedOutcome,
+  Offer,
   Outcome,
   RateLimit,
+  RevokedCallback,
   RunRetention,
   RunWait,
+  SqlTransaction,
   Subscription,
+  TransactionRecord,
+  TransactionSettings,
+  Verdict,
   WaitResolution,
   WaitTimes,
 } from './delivery.js';
@@ -33,13 +42,25 @@ export type {
   EventRecord,
   EventStatus,
   InboxRecord,
+  KeptEventRecord,
   OpenWait,
   RecentEvents,
   RequestRecords,
+  RunPage,
+  RunPageQuery,
+  RunPlace,
   RunRecord,
   RunStatus,
 } from './event-record.js';
-export { approvalsFirst, eventOfRun, keepAttempt, toRecentEvents, toRequestRecords } from './event-record.js';
+export {
+  approvalsFirst,
+  eventOfRun,
+  keepAttempt,
+  nextRunPlace,
+  readRunPlace,
+  toRecentEvents,
+  toRequestRecords,
+} from './event-record.js';
 export type { KeyValueStore } from './key-values.js';
 export { CheckedKeyValueStore } from './key-values.js';
 export {
@@ -54,7 +75,7 @@ export {
   retainedWaits,
 } from './limits.js';
 export { DurationSketch, DurationTotals, durationBoundsMs, durationBucket } from './statistics/durations.js';
-export { NumberReader, NumberWriter } from './statistics/packed-numbers.js';
+export { NumberReader, NumberWriter } from './statistics/packed-periods.js';
 export type {
   Counts,
   DurationCounts,
@@ -79,20 +100,26 @@ export type {
   ConnectedProcess,
   ConsumeOptions,
   CountReader,
+  DeadLetterError,
   DeadLetterRecord,
   DeadLetterStore,
   DeliveryHandler,
+  DroppedEvent,
   EventLookup,
   FleetReader,
   Logger,
   Overview,
   OverviewQuery,
+  PausedTypes,
   Receipt,
   RunStore,
   ScheduleClaim,
   ScheduleOpening,
   ScheduleRecord,
   ScheduleStore,
+  StoredSchedule,
+  StoredSchedulePage,
+  TakenSchedules,
   Transport,
   TransportManager,
   TypeCounts,

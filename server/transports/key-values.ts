@@ -46,6 +46,8 @@ export interface KeyValueStore {
    * entry. Returns `[]` if the list does not exist or `to` is before `from`.
    */
   range(key: string, from: number, to: number): Promise<string[]>;
+  /** Returns the time of the store in epoch milliseconds: the same clock for all processes. */
+  now(): Promise<number>;
 }
 
 const maxValueLength = 16_777_216;
@@ -119,6 +121,10 @@ export class CheckedKeyValueStore implements KeyValueStore {
     check.that(Number.isSafeInteger(from), 'from', 'a whole number', from);
     check.that(Number.isSafeInteger(to), 'to', 'a whole number', to);
     return this.#store.range(key, from, to);
+  }
+
+  now(): Promise<number> {
+    return this.#store.now();
   }
 }
 

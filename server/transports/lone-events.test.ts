@@ -13,6 +13,7 @@ function stage() {
   events.join(own);
   const reserve = (name: string, recordShared = (recorded: () => void): void => recorded()) =>
     events.reserve({
+      id: name,
       clock,
       limitMs: 100,
       begin: (isAlone) => log.push(`${name} begins ${isAlone ? 'alone' : 'beside others'}`),

@@ -10,6 +10,8 @@ export interface EventStarter {
 
 /** Event that has to run alone. */
 export interface LoneEvent {
+  /** Id of the event. */
+  readonly id: string;
   readonly clock: Clock;
   /** Maximum time for which the event waits for others to end, and then keeps others waiting, in milliseconds. */
   readonly limitMs: number;
@@ -19,8 +21,19 @@ export interface LoneEvent {
   recordShared(recorded: () => void): void;
 }
 
+/** Event for which a process starts no other one. */
+export interface IsolatedEvent {
+  readonly id: string;
+  /** Epoch milliseconds from which no other event started. */
+  readonly since: number;
+  /** The event waits for others to end. */
+  readonly isWaiting?: true;
+}
+
 /**
- * Lets one event at a time run alone in the process, so that it is known to be the cause if the process dies.
+ * Lets one event at a time run alone in the process, so that it is known to be the cause if the process dies. A counter
+ * of starts without an outcome does not suffice: an event that runs beside a poison event dies as often, so that both
+ * have the same count, and four innocent events fail with two poison ones (faults/sqlite/sqlite-crash-loop.test.ts).
  *
  * While an event is to run alone, no other one starts. Then others have as much time before the next one may.
  */
@@ -30,11 +43,19 @@ export class LoneEvents {
   #hasBegun = false;
   #timer: Timer | undefined;
   #since = 0;
+  #reservedAt = 0;
   #last: { readonly clock: Clock; readonly pauseUntil: number } | undefined;
 
   /** An event is to run alone: no other one may start. */
   get isReserved(): boolean {
     return this.#current !== undefined;
+  }
+
+  /** Event that runs alone or is about to; `undefined` if there is none. */
+  get isolated(): IsolatedEvent | undefined {
+    if (this.#current === undefined) return undefined;
+    const { id } = this.#current;
+    return { id, since: this.#reservedAt, ...(!this.#hasBegun && { isWaiting: true }) };
   }
 
   /** Adds a part of the process; returns a function that removes it. */
@@ -57,6 +78,7 @@ export class LoneEvents {
     this.#current = event;
     this.#hasBegun = false;
     this.#since = clock.monotonic();
+    this.#reservedAt = clock.now();
     this.#timer = clock.after(event.limitMs, () => {
       this.#open(event);
       event.begin(false);

@@ -1,7 +1,10 @@
 import type { TransportManager } from './transport.js';
 
 /** Parts of a transport by name. */
-export type TransportParts = Omit<TransportManager, 'name' | 'service' | 'clock' | 'start' | 'publish' | 'close'>;
+export type TransportParts = Omit<
+  TransportManager,
+  'name' | 'service' | 'clock' | 'codec' | 'start' | 'pause' | 'publish' | 'publishWithin' | 'close'
+>;
 
 /** Name of a part of a transport. */
 export type PartName = keyof TransportParts;
@@ -15,7 +18,16 @@ export type CallEffect = 'read' | 'change' | 'local';
 /** All methods of all parts. Connections that forward calls are created from it. */
 const partMethods: { readonly [P in PartName]: { readonly [M in keyof TransportParts[P]]: CallEffect } } = {
   counts: { get: 'read', metrics: 'read', range: 'read', durations: 'read', failures: 'read', revision: 'read' },
-  lookup: { recent: 'read', find: 'read', request: 'read', overview: 'read', erase: 'change' },
+  lookup: {
+    recent: 'read',
+    runs: 'read',
+    find: 'read',
+    kept: 'read',
+    request: 'read',
+    overview: 'read',
+    deadLetterErrors: 'read',
+    erase: 'change',
+  },
   deadLetters: { list: 'read', replay: 'change' },
   runs: {
     get: 'read',
@@ -27,7 +39,17 @@ const partMethods: { readonly [P in PartName]: { readonly [M in keyof TransportP
     cancel: 'local',
   },
   fleet: { registered: 'read', processes: 'read' },
-  schedules: { list: 'read', open: 'change', claim: 'change' },
+  schedules: {
+    list: 'read',
+    open: 'change',
+    claim: 'change',
+    put: 'change',
+    get: 'read',
+    page: 'read',
+    remove: 'change',
+    take: 'change',
+    watch: 'local',
+  },
   kv: {
     get: 'read',
     range: 'read',
@@ -36,8 +58,9 @@ const partMethods: { readonly [P in PartName]: { readonly [M in keyof TransportP
     delete: 'change',
     increment: 'change',
     append: 'change',
+    now: 'read',
   },
-  log: { read: 'read', append: 'change', delete: 'change' },
+  log: { read: 'read', append: 'change', delete: 'change', watch: 'local' },
 };
 
 /** Call of a method of a part. */

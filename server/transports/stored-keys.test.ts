@@ -2,13 +2,17 @@ import { randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { Redis } from 'ioredis';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { type PostgresServer, startPostgresServer } from '../../scripts/postgres-server.js';
 import type { ApprovalDecided, ApprovalRequest } from '../agents/agent/approval.js';
 import { createAgent } from '../agents/create-agent.js';
 import { ConversationMemory } from '../agents/memory/conversation-memory.js';
 import { createTool } from '../agents/tools/tool.js';
 import { createHub } from '../hub/create-hub.js';
-import type { Hub, HubOptions } from '../hub/hub.js';
+import type { Hub } from '../hub/hub.js';
+import type { HubOptions } from '../hub/hub-options.js';
+import { defineWorkflow } from '../hub/runs/define-workflow.js';
 import type { RunCtx } from '../hub/runs/step.js';
 import { createWorkflow } from '../hub/runs/workflow.js';
 import { scriptedProvider } from '../testing/scripted-provider.js';
@@ -16,6 +20,7 @@ import { newStoreFile, redisUrl } from '../testing/stores.fixture.js';
 import type { Codec } from './codec.js';
 import { contractCodec } from './contract/describe-transport.js';
 import { envelope } from './contract/envelope.js';
+import { postgresTransport } from './postgres/postgres-transport.js';
 import { redisTransport } from './redis/redis-transport.js';
 import { sqliteObserver } from './sqlite/sqlite-observer.js';
 import { sqliteTransport } from './sqlite/sqlite-transport.js';
@@ -77,9 +82,50 @@ async function sqliteStore(): Promise<Store> {
   };
 }
 
+let postgres: PostgresServer;
+beforeAll(async () => {
+  postgres = await startPostgresServer();
+});
+afterAll(() => postgres.release());
+
+// A column of bytes, as JSON has it.
+const bytesOfPostgres = /\\\\x((?:[0-9a-f]{2})+)/g;
+const decodeBytes = (_: string, hex: string): string => Buffer.from(hex, 'hex').toString('latin1');
+
+async function postgresStore(): Promise<Store> {
+  const schema = `s${randomUUID().replaceAll('-', '')}`;
+  const connectionString = postgres.url;
+  const admin = new Client({ connectionString });
+  await admin.connect();
+  onTestFinished(() => admin.end());
+  const sent: unknown[] = [];
+  admin.on('notification', ({ payload }) => sent.push(payload));
+  await admin.query(`LISTEN hubline_${schema}`);
+  const open = (codec?: Codec): Transport =>
+    postgresTransport({ connectionString, schema, emitTimeoutMs: 60_000, ...(codec !== undefined && { codec }) });
+  return {
+    open,
+    beside: open,
+    async read() {
+      const { rows } = await admin.query(
+        'SELECT table_name AS name FROM information_schema.tables WHERE table_schema = $1',
+        [schema],
+      );
+      expect(rows.length).toBeGreaterThan(10);
+      const content: string[] = [];
+      for (const { name } of rows) {
+        const table = await admin.query(`SELECT json_agg(t)::text AS rows FROM "${schema}"."${name}" t`);
+        content.push(String(table.rows[0]?.['rows']).replaceAll(bytesOfPostgres, decodeBytes));
+      }
+      return JSON.stringify([rows, content, sent]);
+    },
+  };
+}
+
 const stores: readonly (readonly [name: string, create: () => Promise<Store>])[] = [
   ['redis', redisStore],
   ['sqlite', sqliteStore],
+  ['postgres', postgresStore],
 ];
 
 function connect(transport: Transport): TransportManager {
@@ -96,11 +142,18 @@ function hubOn(transport: Transport, options: HubOptions = {}): Hub {
 
 /** Texts of the test below by the row of the table in SECURITY.md that says how they are stored. */
 const storedTexts = new Map([
-  ['payloads, results, checkpoints, outputs of steps', ['canary-payload', 'canary-result', 'canary-output']],
+  [
+    'payloads, results, checkpoints, outputs of steps',
+    ['canary-payload', 'canary-result', 'canary-output', 'canary-kept', 'canary-offer'],
+  ],
   ['values, lists and logs: conversations and their summaries', ['canary-text', 'canary-entry', 'canary-line']],
   ['keys of events and runs', ['canary-key', 'canary-dead', 'canary-later', 'canary-debounced', 'canary-chat']],
-  ['keys that runs wait for, such as ids of approvals', ['canary-awaited', 'canary-waits']],
+  [
+    'keys that runs wait for, such as ids of approvals',
+    ['canary-awaited', 'canary-waits', 'canary-received', 'canary-reason'],
+  ],
   ['`dedupeId`', ['canary-dedupe']],
+  ['[tags](docs/search.md)', ['canary-tag']],
   [
     'keys of values and names of logs: agent names, ids of conversations',
     ['canary-value', 'canary-list', 'canary-number', 'canary-log', 'canary-conversation', 'canary-direct'],
@@ -113,6 +166,7 @@ const storedTexts = new Map([
   ],
   ['names and messages of errors', ['ShownError', 'shown-message']],
   ['times, counts, priorities, delays', ['600123']],
+  ['pauses, and the audit: names and reasons of operators', ['shown-operator', 'shown-reason']],
   [
     'what the dashboard shows of agents, tools, models and schemas',
     ['shown-agent', 'shown-tool', 'shown-model', 'shown-schema'],
@@ -139,6 +193,7 @@ describe.each(stores)('with a codec on %s', (_name, createStore) => {
       type: 'shown-type',
       schema: { type: 'object', title: 'shown-schema' },
       key: customerOf,
+      tags: () => ['canary-tag'],
       concurrencyPerKey: 1,
       rate: { max: 100, perMs: 1_000, perKey: true },
       handler({ payload }) {
@@ -146,7 +201,7 @@ describe.each(stores)('with a codec on %s', (_name, createStore) => {
       },
     });
     const typed = hub.event<{ customer: string }>({ type: 'typed', key: customerOf, debounceMs: 100, handler() {} });
-    const replied = hub.event<{ customer: string }>({ type: 'replied', key: customerOf });
+    const replied = hub.event<{ customer: string; text?: string }>({ type: 'replied', key: customerOf });
     const ship = async ({ step }: RunCtx<{ customer: string }>): Promise<string> => {
       await step.run('shown-step', () => 'canary-output');
       await step.sleep('dry', 1);
@@ -154,10 +209,17 @@ describe.each(stores)('with a codec on %s', (_name, createStore) => {
     };
     hub.workflow(createWorkflow({ name: 'shown-workflow', trigger: ordered, run: ship }));
     hub.schedule({ name: 'shown-schedule', everyMs: 86_400_000, emit: typed, payload: { customer: 'canary-due' } });
+    const canceled = hub.event<{ customer: string; why: string }>({ type: 'canceled', key: () => 'canary-reason' });
+    const asked = defineWorkflow<{ customer: string }>({
+      name: 'ask',
+      key: customerOf,
+      receives: [
+        { event: replied, key: ({ customer }) => (customer === 'canary-waits' ? 'canary-received' : undefined) },
+      ],
+      cancelOn: [{ event: canceled, key: () => 'canary-reason', when: ({ why }) => why === 'canary-never' }],
+    });
     const ask = hub.workflow(
-      createWorkflow({
-        name: 'ask',
-        key: customerOf,
+      createWorkflow(asked, {
         concurrencyPerKey: 1,
         run: ({ step, input }: RunCtx<{ customer: string }>) =>
           step.waitForEvent('reply', replied, { key: input.customer }),
@@ -205,13 +267,19 @@ describe.each(stores)('with a codec on %s', (_name, createStore) => {
     await hub.emit(typed, { customer: 'canary-debounced' });
     const asking = await hub.startWorkflow(ask, { customer: 'canary-awaited' });
     await hub.startWorkflow(ask, { customer: 'canary-waits' });
+    // One is kept, the other one is offered and refused.
+    await hub.emit(replied, { customer: 'canary-received', text: 'canary-kept' });
+    await hub.emit(canceled, { customer: 'canary-offer', why: 'canary-offer' });
     await hub.emit(refunding, 'canary-payload');
+    // Its model has one script, of which this run takes the call of the tool.
+    await vi.waitFor(async () => expect(await hub.waits()).toMatchObject({ approvals: 1 }));
     await hub.emit(chatting, { customer: 'canary-chat', input: 'hello' });
     await memory.addMessage('shown-agent', 'canary-direct', { role: 'user', content: 'hello' });
     const { kv, log } = hub.transport;
     await kv.set('canary-value', 'canary-text');
     await kv.append('canary-list', ['canary-entry']);
     await kv.increment('canary-number', 47_114_710);
+    await hub.pause({ schedule: 'shown-schedule' }, { by: 'shown-operator', reason: 'shown-reason' });
     await log.append('canary-log', ['canary-line'], { maxEntries: 9, maxBytes: 999, maxAgeMs: 60_000 });
 
     await vi.waitFor(async () => {
@@ -221,6 +289,7 @@ describe.each(stores)('with a codec on %s', (_name, createStore) => {
       expect(await hub.metrics('chatting')).toMatchObject({ completed: 1 });
       expect((await hub.introspect()).workflows[0]?.metrics).toMatchObject({ completed: 2 });
     });
+    expect((await hub.search({ tag: 'canary-tag' })).events.length).toBeGreaterThan(2);
     const { waits } = await hub.waits();
     const [request] = requests;
     const awaited = waits.map(({ step }) => step.waitsFor?.event?.key);

@@ -10,6 +10,68 @@ export type KeyKind = 'event' | 'dedupe' | 'value' | 'log';
 
 // Key of the key-value store with the record that says how the keys of the store are stored.
 const recordKey = 'hubline:keys';
+/** Key of the key-value store with the pauses of the hub. */
+export const pausesKey = 'hubline:pauses';
+/** Key of the key-value store with the releases of the hub. */
+export const releasesKey = 'hubline:releases';
+/** Key of the key-value store with the processes of the last hour. */
+export const processesKey = 'hubline:processes';
+/** Key of the key-value store with the id of the hub that stores them. */
+export const processesTurnKey = 'hubline:processes:turn';
+/** Key of the key-value store with the workflows that invoke others. */
+export const invocationsKey = 'hubline:invocations';
+
+const plainValues: ReadonlySet<unknown> = new Set([
+  pausesKey,
+  releasesKey,
+  processesKey,
+  processesTurnKey,
+  invocationsKey,
+]);
+
+const errorsPrefix = 'hubline:errors:';
+
+/** Returns the key of the key-value store with the error groups of a type. */
+export function errorsKey(type: string): string {
+  return errorsPrefix + type;
+}
+/** Name of the log with the actions of operators. */
+export const auditLog = 'hubline:audit';
+
+/**
+ * Returns `true` for a key, or the name of a log, that is stored as it is, and its contents too: everyone who operates the
+ * store has to read and change them, also without the codec.
+ *
+ * @param part part of the transport
+ */
+export function isPlainKey(part: string, key: unknown): boolean {
+  if (part === 'log') return key === auditLog;
+  return part === 'kv' && (plainValues.has(key) || (typeof key === 'string' && key.startsWith(errorsPrefix)));
+}
+
+const outputPrefix = 'output\n';
+const textsPrefix = 'texts\n';
+
+/** Returns the name of the log with the live output of an event or a run. */
+export function outputLog(service: string, id: string): string {
+  return `${outputPrefix}${service}\n${id}`;
+}
+
+/** Returns the name of the log with the texts that were sent to a run. */
+export function textsLog(service: string, id: string): string {
+  return `${textsPrefix}${service}\n${id}`;
+}
+
+/** Returns the names of the logs of an event or a run, which its transport deletes with it. */
+export function runLogs(service: string, id: string): readonly string[] {
+  return [outputLog(service, id), textsLog(service, id)];
+}
+
+/** Returns `true` for the name of a log of a run. It is stored as it is: ids are no contents. */
+export function isRunLog(name: string): boolean {
+  return name.startsWith(outputPrefix) || name.startsWith(textsPrefix);
+}
+
 const plainRecord = 'plain';
 const hashedRecord = 'hmac:';
 

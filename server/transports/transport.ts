@@ -1,6 +1,7 @@
 import type { ErrorInfo } from '../errors.js';
 import type { BoundedLog } from './bounded-log.js';
 import type { Clock } from './clock.js';
+import type { Codec } from './codec.js';
 import type {
   CommitResult,
   DeclaredEvent,
@@ -8,14 +9,18 @@ import type {
   Envelope,
   FailedOutcome,
   Outcome,
+  SqlTransaction,
   Subscription,
 } from './delivery.js';
 import type {
   DeadLetterFilter,
   ErasedPayloads,
   EventRecord,
+  KeptEventRecord,
   RecentEvents,
   RequestRecords,
+  RunPage,
+  RunPageQuery,
   RunRecord,
 } from './event-record.js';
 import type { KeyValueStore } from './key-values.js';
@@ -34,7 +39,7 @@ export interface Receipt {
   /** Id of the event; if it was deduplicated, the id of the earlier event. */
   readonly id: string;
   readonly deduplicated: boolean;
-  /** Present if no service subscribes to the type, so that the event counts as completed without a handler. */
+  /** Present if no service subscribes to the type, and no run waits for the event or keeps it. It counts as completed. */
   readonly unsubscribed?: true;
 }
 
@@ -48,6 +53,13 @@ export interface DeadLetterRecord {
   readonly error: ErrorInfo;
   /** Step of a run that failed. */
   readonly step?: string | undefined;
+}
+
+/** Error of an open dead letter, without its payload. */
+export interface DeadLetterError extends Pick<DeadLetterRecord, 'at' | 'attempt' | 'error'> {
+  readonly id: string;
+  readonly service: string;
+  readonly requestId: string;
 }
 
 /** Handles one delivery and commits it. Must not throw. */
@@ -79,6 +91,30 @@ export interface ConsumeOptions {
    * data. If it rejects, so does `start`.
    */
   readonly onRegister?: () => Promise<void>;
+  /**
+   * Called in one process of the service when a run of a type that the connection handles drops an event: at most once per
+   * run and minute. Not called while no process of the service handles the type.
+   */
+  readonly onDropped?: (event: DroppedEvent) => void;
+  /** Called by `close` when no delivery is left, while the parts still work. Must not reject. */
+  readonly onDrained?: () => Promise<void>;
+}
+
+/** Event that a run dropped, because it kept too many. */
+export interface DroppedEvent {
+  readonly runType: string;
+  readonly runId: string;
+  readonly eventType: string;
+  /** Number of events that the run has dropped since its acceptance, this one included. */
+  readonly dropped: number;
+}
+
+/** Types of which a service starts nothing. */
+export interface PausedTypes {
+  /** Grows with each change. A call with a lower revision than the last one of the service has no effect. */
+  readonly revision: number;
+  /** `'all'`: every type of the service. */
+  readonly types: readonly string[] | 'all';
 }
 
 /** Open connection of a process. */
@@ -153,8 +189,16 @@ export interface TransportManager {
   readonly schedules: ScheduleStore;
   readonly kv: KeyValueStore;
   readonly log: BoundedLog;
+  /** Codec with which the transport encodes contents; absent if it has none. */
+  readonly codec?: Codec | undefined;
   /** Connects and starts to consume. */
   start(options: ConsumeOptions): Promise<void>;
+  /**
+   * Starts nothing of these types in the service of the connection, in any of its processes, until another call names
+   * others. What runs continues, and events are accepted, become due and resolve waits as ever. Called before `start`,
+   * it takes effect before the first delivery. Resolves when it is in effect.
+   */
+  pause(paused: PausedTypes): Promise<void>;
   /**
    * Accepts all envelopes or none, each for the service that it names or else for every service that subscribes to its
    * type, and counts them as received. An event without a subscribed service counts as received and completed. A transport that has nothing to await returns no promise, and throws instead of
@@ -163,6 +207,15 @@ export interface TransportManager {
    * @throws {BackpressureError} if the envelopes exceed a limit of the transport
    */
   publish(envelopes: readonly Envelope[]): readonly Receipt[] | Promise<readonly Receipt[]>;
+  /**
+   * Stores all envelopes in a transaction of the caller. If it commits, a process accepts them, in the order in which it
+   * sees them committed. Absent if the store has no such transactions.
+   *
+   * @throws {BackpressureError} if the committed events exceed a limit of the transport
+   * @throws {MissingTransactionError} if no transaction is open
+   * @throws {OtherDatabaseError} if the transaction is of another database
+   */
+  readonly publishWithin?: ((tx: SqlTransaction, envelopes: readonly Envelope[]) => Promise<void>) | undefined;
   /**
    * Drains and closes the connection: starts no further delivery, except those that no other connection could run and
    * that would be lost. Waits up to `drainMs` for running deliveries, then revokes and releases them without counting
@@ -201,34 +254,45 @@ export interface EventLookup {
   /** Returns the newest pending and retained events of the type over all services, without payloads. */
   recent(type: string): Promise<RecentEvents>;
   /**
+   * Returns a page of the pending and retained runs of a type in one service, newest first by acceptance, then of the dead
+   * letters whose runs are no longer retained, the latest first. Whatever is accepted or ends between two pages, a run
+   * that is retained all the time is on one of them. A transport may leave out payloads and outputs.
+   */
+  runs(type: string, service: string, query: RunPageQuery): Promise<RunPage>;
+  /**
    * Returns the pending or retained events with an id, one per type and service, in one round trip. Retained are the
    * newest ended and the newest failed events of each type and service, dead letters, and runs as their types say.
    *
    * @param options `bodies`: include payloads that are still stored, and the outputs of steps
    */
   find(id: string, options?: { readonly bodies?: boolean }): Promise<readonly EventRecord[]>;
+  /** Returns the runs that keep an event with an id until one of their waits takes it, in one round trip. */
+  kept(id: string): Promise<readonly KeptEventRecord[]>;
   /** Returns the pending or retained events of a request, over all types and services, in one round trip. */
   request(requestId: string): Promise<RequestRecords>;
   /** Returns descriptions, counts and latest runs in one round trip. */
   overview(query: OverviewQuery): Promise<Overview>;
+  /** Returns the errors of at most `limit` open dead letters of the type over all services, newest first. */
+  deadLetterErrors(type: string, limit: number): Promise<readonly DeadLetterError[]>;
   /**
    * Removes the dead letters of a request in all services, and input, result and entries of its ended runs. Counts stay.
    */
   erase(requestId: string): Promise<ErasedPayloads>;
 }
 
-/** Dead letters of the service of a connection. */
+/** Dead letters, by default those of the service of a connection. */
 export interface DeadLetterStore {
   /** Returns at most `limit` dead letters of the type that match the filter, newest first. */
   list(type: string, limit: number, filter?: DeadLetterFilter): Promise<readonly DeadLetterRecord[]>;
   /**
-   * Removes a dead letter and accepts its event again in one step, for this service only. The event keeps its id and
-   * checkpoints and starts at attempt 1. Returns `false` if there is no such dead letter.
+   * Removes a dead letter of a service, by default that of the connection, and accepts its event again in one step, for
+   * this service only. The event keeps its id and checkpoints and starts at attempt 1. Returns `false` if there is no such
+   * dead letter.
    *
    * @throws {BackpressureError} if the event exceeds a limit of the transport; the dead letter is retained
    * @throws {NotSubscribedError} if the service no longer subscribes to the type; the dead letter is retained
    */
-  replay(id: string): Promise<boolean>;
+  replay(id: string, service?: string): Promise<boolean>;
 }
 
 /**
@@ -262,16 +326,19 @@ export interface RunStore {
    */
   ended(type: string, id: string, signal: AbortSignal, service?: string): Promise<RunRecord | undefined>;
   /**
-   * Ends a run from outside, without a dead letter: revokes its lease with `reason` if it is running, and records the
-   * outcome. Its unresolved child runs end too, recursively, each with the error of `outcome` and the `onCancel` of its
-   * wait. Returns `already` if the run has ended, `fenced` if it is unknown.
+   * Ends a run from outside, without a dead letter: revokes its lease with `reason` if it is running, as {@link cancel}
+   * does, and records the outcome. Its unresolved child runs end too, recursively, each with the error of `outcome` and
+   * the `onCancel` of its wait. Returns `already` if the run has ended, `fenced` if it is unknown.
    */
   end(type: string, id: string, outcome: Outcome, reason: Error, service?: string): Promise<CommitResult>;
   /**
-   * Ends an event of the connection's service that is neither running nor suspended, with the outcome that `conclude` returns for it. Child runs
-   * that it waits for end as with {@link end}. Returns `false` if there is no such event.
+   * Ends an event of a service that has not ended, unless it is a run that runs or is suspended, with the outcome that
+   * `conclude` returns for it: whichever is recorded first, this outcome or that of the handler, is the one of the event.
+   * A handler that runs is revoked with the error of the outcome as its reason. It holds its slots, and that of its key,
+   * until it has returned. Child runs that the event waits for end as with {@link end}. Returns `false` if there is no
+   * such event.
    */
-  cancel(id: string, conclude: (envelope: Envelope) => FailedOutcome): Promise<boolean>;
+  cancel(id: string, conclude: (envelope: Envelope) => FailedOutcome, service?: string): Promise<boolean>;
 }
 
 /** Open connections of all processes. */
@@ -318,8 +385,51 @@ export interface ScheduleOpening extends Pick<ScheduleRecord, 'name' | 'definiti
   readonly revision: number | undefined;
 }
 
+/** A schedule that was set at run time. It belongs to no service. */
+export interface StoredSchedule {
+  /** Name and key, see `storedScheduleId`. Pages are in its order. */
+  readonly id: string;
+  /** Random text that changes whenever the schedule is set to other values. */
+  readonly definition: string;
+  /** As in a {@link ScheduleRecord}. */
+  readonly position: number;
+  /** As in a {@link ScheduleRecord}. */
+  readonly lastDue: number | undefined;
+  /** Epoch milliseconds from which {@link ScheduleStore.take} returns the schedule; `undefined` if it is never due again. */
+  readonly lookAt: number | undefined;
+  /** Options and event of the schedule as text. A codec encodes it. */
+  readonly body: string;
+}
+
+/** Maximum number of stored schedules of a transport. */
+export const maxStoredSchedules = 100_000;
+
+/** Returns the id of a stored schedule: percent-encoded, so that every store sorts ids alike. */
+export function storedScheduleId(name: string, key: string | undefined): string {
+  return `${encodeURIComponent(name)}/${key === undefined ? '' : encodeURIComponent(key)}`;
+}
+
+/** Stored schedules that are due. They are not returned again for `holdMs`, unless they are put or claimed. */
+export interface TakenSchedules {
+  readonly schedules: readonly StoredSchedule[];
+  /** Milliseconds until the next schedule can be taken; `undefined` if there is none. */
+  readonly nextInMs: number | undefined;
+}
+
+/** Part of the stored schedules, in the order of their ids. */
+export interface StoredSchedulePage {
+  readonly schedules: readonly StoredSchedule[];
+  /** Number of all stored schedules. */
+  readonly total: number;
+}
+
 /** A due time that a connection claims. */
 export interface ScheduleClaim extends Pick<ScheduleRecord, 'name' | 'definition' | 'times'> {
+  /**
+   * Present for a stored schedule, of which `name` is the id: its new `lookAt`. The claim is `replaced` if the schedule has
+   * another definition or was removed.
+   */
+  readonly stored?: Pick<StoredSchedule, 'lookAt'> | undefined;
   /** Epoch milliseconds. */
   readonly dueAt: number;
   /** Events of the due time, accepted with the claim. */
@@ -336,7 +446,7 @@ export type ClaimResult =
   /** The due time is so many milliseconds ahead of the transport's clock. */
   | { readonly status: 'early'; readonly earlyMs: number };
 
-/** Schedules of the service of a connection. */
+/** Schedules of the service of a connection, and the stored schedules of the transport. */
 export interface ScheduleStore {
   /** Returns the schedules of all services. */
   list(): Promise<readonly ScheduleRecord[]>;
@@ -353,6 +463,25 @@ export interface ScheduleStore {
    * @throws {BackpressureError} if the events exceed a limit of the transport; nothing changes
    */
   claim(claim: ScheduleClaim): Promise<ClaimResult>;
+  /**
+   * Stores a schedule in place of the one of the same id with the expected definition; `undefined` if there is to be none.
+   * The later one of the positions holds, and the last due time remains. Changes nothing and returns `changed` if the
+   * stored definition is another one, and `full` if there are 100,000.
+   */
+  put(schedule: Omit<StoredSchedule, 'lastDue'>, expected: string | undefined): Promise<'stored' | 'changed' | 'full'>;
+  /** Returns a stored schedule. */
+  get(id: string): Promise<StoredSchedule | undefined>;
+  /** Returns at most `limit` stored schedules with ids after one; `''` for the first ones. */
+  page(after: string, limit: number): Promise<StoredSchedulePage>;
+  /** Removes a stored schedule. Returns `false` if there is none. */
+  remove(id: string): Promise<boolean>;
+  /** Returns at most `limit` stored schedules that are due, by the clock of the transport. */
+  take(limit: number, holdMs: number): Promise<TakenSchedules>;
+  /**
+   * Calls `onEarlier` when {@link take} may return a schedule earlier than it said. May call it without a change.
+   * Resolves with a function that ends this.
+   */
+  watch(onEarlier: () => void): Promise<() => void>;
 }
 
 /**

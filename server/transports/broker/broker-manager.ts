@@ -12,12 +12,16 @@ import type {
   DeadLetterStore,
   EventLookup,
   FleetReader,
+  PausedTypes,
   Receipt,
   RunStore,
   ScheduleClaim,
   ScheduleOpening,
   ScheduleRecord,
   ScheduleStore,
+  StoredSchedule,
+  StoredSchedulePage,
+  TakenSchedules,
   TransportManager,
 } from '../transport.js';
 import type { Broker } from './broker.js';
@@ -41,6 +45,7 @@ export class BrokerManager implements TransportManager {
   readonly #broker: Broker;
   readonly #group: ConsumerGroup;
   #consumer: ConsumerSlots | undefined;
+  #onDrained: ConsumeOptions['onDrained'];
 
   constructor(name: string, service: string, broker: Broker, { kv, log }: Pick<TransportManager, 'kv' | 'log'>) {
     const group = broker.group(service);
@@ -60,6 +65,7 @@ export class BrokerManager implements TransportManager {
   }
 
   async start(options: ConsumeOptions): Promise<void> {
+    this.#onDrained = options.onDrained;
     // Without it, what the caller publishes next finds the subscriptions.
     if (options.onRegister !== undefined) await options.onRegister();
     await this.#broker.journal.change(() => {
@@ -74,9 +80,14 @@ export class BrokerManager implements TransportManager {
           }),
         });
       }
+      this.#broker.feedTriggers(this.#group, options.subscriptions);
       this.#consumer = this.#group.members.open(options);
       this.#broker.subscribe(this.#group, options.subscriptions, options.declared ?? []);
     });
+  }
+
+  async pause(paused: PausedTypes): Promise<void> {
+    this.#group.pause(paused);
   }
 
   publish(envelopes: readonly Envelope[]): readonly Receipt[] | Promise<readonly Receipt[]> {
@@ -94,6 +105,7 @@ export class BrokerManager implements TransportManager {
     if (consumer === undefined) return { released: 0, overdue: 0 };
     this.#consumer = undefined;
     const result = await this.#group.members.close(consumer, drainMs);
+    await this.#onDrained?.();
     this.#broker.connections.close(this);
     this.#broker.schedules.close(this);
     return result;
@@ -110,13 +122,16 @@ class BrokerDeadLetters implements DeadLetterStore {
     this.#group = group;
   }
 
-  async list(type: string, limit: number, filter?: DeadLetterFilter): Promise<readonly DeadLetterRecord[]> {
-    return this.#group.queues.find(type)?.deadLetters.latest(limit, filter) ?? [];
+  async list(type: string, limit: number, filter: DeadLetterFilter = {}): Promise<readonly DeadLetterRecord[]> {
+    const { service = this.#group.service } = filter;
+    return this.#broker.findGroup(service)?.queues.find(type)?.deadLetters.latest(limit, filter) ?? [];
   }
 
-  async replay(id: string): Promise<boolean> {
+  async replay(id: string, service: string = this.#group.service): Promise<boolean> {
     const { journal, turns } = this.#broker;
-    return turns.afterCall(await journal.change(() => this.#broker.replay(id, this.#group)));
+    const group = this.#broker.findGroup(service);
+    if (group === undefined) return false;
+    return turns.afterCall(await journal.change(() => this.#broker.replay(id, group)));
   }
 }
 
@@ -179,9 +194,14 @@ class BrokerRuns implements RunStore {
     return turns.afterCall(result);
   }
 
-  async cancel(id: string, conclude: (envelope: Envelope) => FailedOutcome): Promise<boolean> {
+  async cancel(
+    id: string,
+    conclude: (envelope: Envelope) => FailedOutcome,
+    service: string = this.#group.service,
+  ): Promise<boolean> {
     const { journal, turns } = this.#broker;
-    return turns.afterCall(await journal.change(() => this.#group.cancel(id, conclude)));
+    const group = this.#broker.findGroup(service);
+    return turns.afterCall(await journal.change(() => group?.cancel(id, conclude) === true));
   }
 
   #log(type: string, service: string): RunLog | undefined {
@@ -218,8 +238,40 @@ class BrokerSchedules implements ScheduleStore {
   }
 
   async claim(claim: ScheduleClaim): Promise<ClaimResult> {
-    const { journal, schedules } = this.#broker;
+    const { journal, schedules, storedSchedules } = this.#broker;
+    const { stored } = claim;
     const accept = (): void => void this.#broker.publish(claim.events, this.#group);
-    return journal.change(() => schedules.claim(this.#group.service, this.#connection, claim, accept));
+    return journal.change(() =>
+      stored === undefined
+        ? schedules.claim(this.#group.service, this.#connection, claim, accept)
+        : storedSchedules.claim(claim, stored, accept),
+    );
+  }
+
+  async put(
+    schedule: Omit<StoredSchedule, 'lastDue'>,
+    expected: string | undefined,
+  ): Promise<'stored' | 'changed' | 'full'> {
+    return this.#broker.journal.change(() => this.#broker.storedSchedules.put(schedule, expected));
+  }
+
+  async get(id: string): Promise<StoredSchedule | undefined> {
+    return this.#broker.storedSchedules.get(id);
+  }
+
+  async page(after: string, limit: number): Promise<StoredSchedulePage> {
+    return this.#broker.storedSchedules.page(after, limit);
+  }
+
+  async remove(id: string): Promise<boolean> {
+    return this.#broker.journal.change(() => this.#broker.storedSchedules.remove(id));
+  }
+
+  async take(limit: number, holdMs: number): Promise<TakenSchedules> {
+    return this.#broker.storedSchedules.take(limit, holdMs);
+  }
+
+  async watch(onEarlier: () => void): Promise<() => void> {
+    return this.#broker.storedSchedules.watch(onEarlier);
   }
 }

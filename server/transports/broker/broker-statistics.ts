@@ -43,7 +43,7 @@ export class BrokerStatistics implements CountReader {
     this.#clock = clock;
     this.#journal = journal;
     this.#revision = revision;
-    this.#totalHistory = new PeriodHistory(undefined, (period, kind) => journal.period(undefined, kind, period));
+    this.#totalHistory = new PeriodHistory(undefined, (minute, history) => journal.minute(undefined, minute, history));
   }
 
   /** Returns the history of a type, which all services share; that of all types for `undefined`. */
@@ -54,7 +54,7 @@ export class BrokerStatistics implements CountReader {
     let history = this.#histories.get(type);
     if (history === undefined) {
       const total = workflowOf(type) === undefined ? this.#totalHistory : undefined;
-      history = new PeriodHistory(total, (period, kind) => this.#journal.period(type, kind, period));
+      history = new PeriodHistory(total, (minute, of) => this.#journal.minute(type, minute, of));
       this.#histories.set(type, history);
     }
     return history;

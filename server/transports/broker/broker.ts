@@ -1,19 +1,20 @@
 import { quote } from '../../errors.js';
 import type { Clock } from '../clock.js';
-import { type DeclaredEvent, type Envelope, type Subscription, sizeOf } from '../delivery.js';
+import { type DeclaredEvent, type Envelope, type FailedOutcome, type Subscription, sizeOf } from '../delivery.js';
 import { triggeredId } from '../derived-ids.js';
-import { BackpressureError } from '../errors.js';
+import { BackpressureError, replacedInfo } from '../errors.js';
 import type { Receipt } from '../transport.js';
 import { BrokerStatistics } from './broker-statistics.js';
 import { Connections } from './connections.js';
 import { ConsumerGroup, type GroupHost } from './consumer-group.js';
-import { DedupeWindow, type RememberedId } from './dedupe-window.js';
+import { DedupeWindow, overlapIds, type RememberedId } from './dedupe-window.js';
 import type { LeasedDelivery } from './dispatcher.js';
 import { type Entry, RecentEntries } from './entry.js';
 import { type Journal, noJournal } from './journal.js';
 import { Lookup } from './lookup.js';
-import { RunWaits } from './runs.js';
+import { RunWaits } from './run-waits.js';
 import { ScheduleTable } from './schedule-table.js';
+import { StoredSchedules } from './stored-schedules.js';
 import { TurnBudget } from './turn-budget.js';
 import type { DeadLetterLimits } from './type-queue.js';
 import { RevisionCounter } from './type-stats.js';
@@ -37,6 +38,7 @@ export class Broker implements GroupHost {
   readonly routes: Routes = new Routes();
   readonly #dedupe = new Map<string, DedupeWindow>();
   readonly schedules: ScheduleTable;
+  readonly storedSchedules: StoredSchedules;
   readonly connections: Connections;
 
   constructor(clock: Clock, maximum: PendingMaximum & DeadLetterLimits, journal: Journal = noJournal) {
@@ -49,6 +51,7 @@ export class Broker implements GroupHost {
     this.pending = new PendingLimits(maximum);
     this.deadLetterLimits = maximum;
     this.schedules = new ScheduleTable(clock, this.revision, journal);
+    this.storedSchedules = new StoredSchedules(clock, this.revision, journal);
     this.lookup = new Lookup(this.#groups, this);
   }
 
@@ -75,9 +78,36 @@ export class Broker implements GroupHost {
   subscribe(group: ConsumerGroup, subscriptions: readonly Subscription[], declared: readonly DeclaredEvent[]): void {
     for (const { type } of subscriptions) this.#addRoute(type, group);
     for (const { type, subscribers } of declared) {
-      for (const service of subscribers) this.#addRoute(type, this.group(service));
+      for (const service of subscribers) {
+        // A service whose workflows alone receive the type needs no copies.
+        if (!this.routes.isTrigger(type, this.group(service))) this.#addRoute(type, this.group(service));
+      }
     }
     this.revision.increment();
+  }
+
+  /**
+   * Starts the runs of the events that were kept for a service before it subscribed to their type. If it does not handle
+   * the type, these events end, and no further copies are kept.
+   */
+  feedTriggers(group: ConsumerGroup, subscriptions: readonly Subscription[]): void {
+    const now = this.clock.now();
+    for (const trigger of new Set(subscriptions.flatMap((each) => each.triggers ?? []))) {
+      if (this.routes.find(trigger)?.handlers.has(group) !== true) continue;
+      const queue = group.queues.of(trigger);
+      if (queue.subscription !== undefined) continue;
+      const triggered = subscriptions.filter((each) => each.triggers?.includes(trigger) === true);
+      for (const subscription of triggered) group.members.apply(subscription);
+      const isHandled = subscriptions.some(({ type }) => type === trigger);
+      for (const entry of queue.reader.newest(Number.MAX_SAFE_INTEGER).toReversed()) {
+        const { envelope, dueAt = 0 } = entry;
+        const delayMs = Math.max(0, dueAt - this.clock.monotonic());
+        const kept = { ...envelope, body: envelope.body, delayMs };
+        for (const { type } of triggered) this.#acceptTriggered(kept, { group, type }, now);
+        if (!isHandled) group.completeUnhandled(entry);
+      }
+      if (!isHandled) this.removeRoute(trigger, group);
+    }
   }
 
   #addRoute(type: string, group: ConsumerGroup): void {
@@ -107,9 +137,18 @@ export class Broker implements GroupHost {
     this.#dedupeWindow(type).restore(dedupeId, eventId, until);
   }
 
-  /** Returns the event that a deduplication id in use stands for. */
-  remembered(type: string, dedupeId: string): RememberedId | undefined {
-    return this.#dedupe.get(type)?.known(dedupeId);
+  /** Returns the event that an id in use stands for. @param type type of the event, or that of `overlapIds` */
+  rememberedId(type: string, id: string): RememberedId | undefined {
+    return this.#dedupe.get(type)?.known(id);
+  }
+
+  /** Returns the ids in use that stand for a stored event. */
+  remembered(envelope: Envelope): RememberedId | undefined {
+    return link(rememberedIdsOf(envelope), ({ type, id, overlap }) => {
+      const known = this.rememberedId(type, id);
+      if (overlap !== undefined) known?.add(envelope.id);
+      return overlap !== undefined || known?.eventId === envelope.id ? known : undefined;
+    });
   }
 
   /** Returns `true` if the service receives events. */
@@ -140,7 +179,9 @@ export class Broker implements GroupHost {
   acceptChild(envelope: Envelope, group: ConsumerGroup): void {
     const bytes = sizeOf(envelope);
     this.pending.add(bytes);
-    group.accept(envelope, bytes, this.clock.now());
+    // It overlaps with no other run.
+    const child = envelope.overlap === undefined ? envelope : { ...envelope, body: envelope.body, overlap: undefined };
+    group.accept(child, bytes, this.clock.now());
   }
 
   /** Accepts the event of a dead letter of the group again; `false` if there is no such dead letter. */
@@ -149,7 +190,10 @@ export class Broker implements GroupHost {
     if (dead === undefined) return false;
     this.pending.checkRoom(1, dead.bytes);
     this.pending.add(dead.bytes);
-    group.replay(id, this.clock.now());
+    const now = this.clock.now();
+    const remembered = this.#rememberAgain(dead.envelope, now);
+    remembered?.hold();
+    group.replay(id, now, remembered);
     return true;
   }
 
@@ -162,7 +206,8 @@ export class Broker implements GroupHost {
       const copies = this.#copiesOf(envelope);
       events += copies;
       bytes += copies * sizeOf(envelope);
-      if (envelope.dedupe !== undefined && !this.#dedupeWindow(envelope.type).hasRoom(envelopes.length, now)) {
+      for (const { type } of rememberedIdsOf(envelope)) {
+        if (this.#dedupeWindow(type).hasRoom(envelopes.length, now)) continue;
         throw new BackpressureError(`deduplication ids of ${quote(envelope.type)}`, `${maxDedupeIdsPerType}`);
       }
     }
@@ -189,20 +234,29 @@ export class Broker implements GroupHost {
         group.queues.of(envelope.type).stats.countDeduplicated();
       return { id: earlierId, deduplicated: true };
     }
-    const { dedupe, type, id } = envelope;
-    const isUnsubscribed = route === undefined || route.handlers.size + route.triggers.size === 0;
-    const isAwaited = this.waits.resolveByEvent(envelope);
+    if (envelope.overlap === 'replace') this.#cancelReplaced(envelope);
+    const { id } = envelope;
+    const isRouted = route !== undefined && route.handlers.size + route.triggers.size > 0;
+    const isReceived = (envelope.recorded === undefined && this.waits.resolveByEvent(envelope)) || isRouted;
     // An event that nobody received may be repeated: its services may start later.
-    const remembered =
-      dedupe === undefined || (isUnsubscribed && !isAwaited)
-        ? undefined
-        : this.#dedupeWindow(type).remember(dedupe.id, id, now + dedupe.windowMs);
+    const remembered = isReceived ? this.#remember(envelope, now) : undefined;
     // Stored envelopes do not name the service that stored them.
     const accepted =
       envelope.service === undefined ? envelope : { ...envelope, body: envelope.body, service: undefined };
     const waitingId = this.#accept(accepted, route, from, now, remembered);
     if (waitingId !== undefined) return { id: waitingId, deduplicated: true };
-    return isUnsubscribed ? { id, deduplicated: false, unsubscribed: true } : { id, deduplicated: false };
+    return isReceived ? { id, deduplicated: false } : { id, deduplicated: false, unsubscribed: true };
+  }
+
+  /** Cancels the events that overlap with one that replaces them, in all services. */
+  #cancelReplaced({ type, key, overlap }: Envelope): void {
+    const error = replacedInfo(type);
+    const outcome: FailedOutcome = { status: 'failed', cancelled: true, durationMs: 0, error, followUps: [] };
+    for (const { type: ids, id } of rememberedIdsOf({ type, dedupe: undefined, overlap, key })) {
+      for (const eventId of this.rememberedId(ids, id)?.eventIds ?? []) {
+        for (const group of this.#groups.values()) group.endPending(type, eventId, outcome);
+      }
+    }
   }
 
   /** Returns the groups that receive an event. */
@@ -244,18 +298,42 @@ export class Broker implements GroupHost {
         waitingId ??= debouncedBy;
       }
     }
-    for (const { group, type } of route.triggers.values()) {
-      const { id: causeId, depth } = envelope;
-      const id = triggeredId(group.service, causeId, type);
-      const triggered = { id, type, depth: depth + 1, dedupe: undefined, causeId };
-      this.pending.add(bytes);
-      group.accept({ ...envelope, body: envelope.body, ...triggered }, bytes, now);
-    }
+    for (const triggered of route.triggers.values()) this.#acceptTriggered(envelope, triggered, now);
     return isAccepted ? undefined : waitingId;
   }
 
-  #findDuplicate({ type, dedupe }: Envelope, now: number): string | undefined {
-    return dedupe === undefined ? undefined : this.#dedupeWindow(type).find(dedupe.id, now);
+  #acceptTriggered(envelope: Envelope, { group, type }: TriggeredType, now: number): void {
+    const { id: causeId, depth } = envelope;
+    const bytes = sizeOf(envelope);
+    const id = triggeredId(group.service, causeId, type, envelope.type);
+    const triggered = { id, type, depth: depth + 1, dedupe: undefined, overlap: undefined, causeId };
+    this.pending.add(bytes);
+    group.accept({ ...envelope, body: envelope.body, ...triggered }, bytes, now);
+  }
+
+  #findDuplicate(envelope: Envelope, now: number): string | undefined {
+    for (const { type, id, overlap } of rememberedIdsOf(envelope)) {
+      const earlierId = overlap === 'replace' ? undefined : this.#dedupeWindow(type).find(id, now);
+      if (earlierId !== undefined) return earlierId;
+    }
+    return undefined;
+  }
+
+  #remember(envelope: Envelope, now: number): RememberedId | undefined {
+    return link(rememberedIdsOf(envelope), ({ type, id, windowMs }) =>
+      this.#dedupeWindow(type).remember(id, envelope.id, now + windowMs),
+    );
+  }
+
+  /** Remembers the key of an event that is replayed; one that is in use stands for the event that has it as well. */
+  #rememberAgain({ id: eventId, type, overlap, key }: Envelope, now: number): RememberedId | undefined {
+    return link(rememberedIdsOf({ type, dedupe: undefined, overlap, key }), ({ type, id }) => {
+      const window = this.#dedupeWindow(type);
+      if (window.find(id, now) === undefined) return window.remember(id, eventId, now);
+      const known = window.known(id);
+      known?.add(eventId);
+      return known;
+    });
   }
 
   #dedupeWindow(type: string): DedupeWindow {
@@ -266,6 +344,44 @@ export class Broker implements GroupHost {
     }
     return window;
   }
+}
+
+/** Id by which a later event is found to be a duplicate. */
+interface DuplicateId {
+  /** Type of the event, or that of `overlapIds`. */
+  readonly type: string;
+  readonly id: string;
+  readonly windowMs: number;
+  /** Present if the id is the key of the event. */
+  readonly overlap?: Envelope['overlap'];
+}
+
+const noIds: readonly DuplicateId[] = [];
+
+/** Returns the ids of an event in the order in which they are looked up: its own, and the key of one with an `overlap`. */
+function rememberedIdsOf({
+  type,
+  dedupe,
+  overlap,
+  key,
+}: Pick<Envelope, 'type' | 'dedupe' | 'overlap' | 'key'>): readonly DuplicateId[] {
+  const ids = dedupe === undefined ? noIds : [{ type, ...dedupe }];
+  if (overlap === undefined || key === undefined) return ids;
+  return [...ids, { type: overlapIds(type), id: key, windowMs: 0, overlap }];
+}
+
+/** Links the ids of an event, which are held and released together. Returns the first one. */
+function link(
+  ids: readonly DuplicateId[],
+  find: (id: DuplicateId) => RememberedId | undefined,
+): RememberedId | undefined {
+  let first: RememberedId | undefined;
+  for (const id of ids) {
+    const found = find(id);
+    if (first === undefined) first = found;
+    else first.beside = found;
+  }
+  return first;
 }
 
 /** Run type of a group that an event type triggers. */
@@ -290,8 +406,8 @@ interface MutableRoute extends Route {
 /** Routes of all event types. */
 class Routes {
   readonly #routes = new Map<string, MutableRoute>();
-  /** Event type that triggers a run type, by group and run type. */
-  readonly #triggeredBy = new Map<string, string>();
+  /** Event types that trigger a run type, by group and run type. */
+  readonly #triggeredBy = new Map<string, readonly string[]>();
 
   find(type: string): Route | undefined {
     return this.#routes.get(type);
@@ -300,6 +416,11 @@ class Routes {
   /** Keeps the events of a type for a group. */
   addHandler(type: string, group: ConsumerGroup): void {
     this.#route(type).handlers.add(group);
+  }
+
+  /** Returns `true` if events of the type start runs of the group. */
+  isTrigger(type: string, group: ConsumerGroup): boolean {
+    return [...(this.#routes.get(type)?.triggers.values() ?? [])].some((triggered) => triggered.group === group);
   }
 
   /** Types of which the group receives events, triggered ones included. */
@@ -315,18 +436,16 @@ class Routes {
   /** Ends the events of a type for a group. */
   remove(type: string, group: ConsumerGroup): void {
     this.#routes.get(type)?.handlers.delete(group);
-    this.setTrigger(group, { type });
+    this.setTriggers(group, { type });
   }
 
-  /** Sets the trigger of a run type of a group. It replaces the former one. */
-  setTrigger(group: ConsumerGroup, { type, trigger }: Pick<Subscription, 'type' | 'trigger'>): void {
+  /** Sets the triggers of a run type of a group. They replace the former ones. */
+  setTriggers(group: ConsumerGroup, { type, triggers = [] }: Pick<Subscription, 'type' | 'triggers'>): void {
     const key = JSON.stringify([group.service, type]);
-    const former = this.#triggeredBy.get(key);
-    if (former !== undefined) this.#route(former).triggers.delete(key);
-    this.#triggeredBy.delete(key);
-    if (trigger === undefined) return;
-    this.#triggeredBy.set(key, trigger);
-    this.#route(trigger).triggers.set(key, { group, type });
+    for (const former of this.#triggeredBy.get(key) ?? []) this.#route(former).triggers.delete(key);
+    if (triggers.length === 0) this.#triggeredBy.delete(key);
+    else this.#triggeredBy.set(key, triggers);
+    for (const trigger of triggers) this.#route(trigger).triggers.set(key, { group, type });
   }
 
   #route(type: string): MutableRoute {

@@ -1,26 +1,35 @@
-import type { Envelope, FailedOutcome, Outcome, RunWait, Subscription } from '../delivery.js';
+import type {
+  CommitResult,
+  Envelope,
+  FailedOutcome,
+  Offer,
+  Outcome,
+  RunWait,
+  Subscription,
+  Verdict,
+} from '../delivery.js';
 import { errorOf, ShutdownError } from '../errors.js';
 import { type AttemptRecord, keepAttempt } from '../event-record.js';
-import type { PeriodHistory } from '../statistics/period-history.js';
-import type { CloseResult, ConsumeOptions } from '../transport.js';
+import type { CloseResult, ConsumeOptions, DroppedEvent, PausedTypes } from '../transport.js';
 import type { RememberedId } from './dedupe-window.js';
 import { ConsumerSlots, Dispatcher, type LeasedDelivery, type OutcomeSink } from './dispatcher.js';
 import {
   type Entry,
   failedAttempt,
+  type Lease,
   noteInterruption,
   type RecentEntries,
   type StoredWait,
   type WaitOwner,
 } from './entry.js';
 import type { Journal } from './journal.js';
-import { oldestWaits, type RunWaits } from './runs.js';
+import { QueuesByType, type QueuesHost } from './queues-by-type.js';
+import { offersOf, oldestWaits } from './run-waits.js';
 import type { TurnBudget } from './turn-budget.js';
-import { type QueueHost, TypeQueue } from './type-queue.js';
+import type { TypeQueue } from './type-queue.js';
 
 /** The part of the broker that a consumer group uses. */
-export interface GroupHost extends QueueHost {
-  readonly waits: RunWaits;
+export interface GroupHost extends QueuesHost {
   readonly recent: RecentEntries;
   readonly turns: TurnBudget;
   readonly pending: {
@@ -28,12 +37,8 @@ export interface GroupHost extends QueueHost {
     resize(addedBytes: number): void;
   };
   readonly routes: {
-    /** Sets the trigger of a subscription in place of the former one of its type. */
-    setTrigger(group: ConsumerGroup, subscription: Subscription): void;
-  };
-  readonly statistics: {
-    /** Returns the history of a type, which all services share. */
-    history(type: string): PeriodHistory;
+    /** Sets the triggers of a subscription in place of the former ones of its type. */
+    setTriggers(group: ConsumerGroup, subscription: Subscription): void;
   };
   /** Counts one event as no longer pending and accepts its follow-ups. */
   recordEnd(entry: Entry, followUps: readonly Envelope[], from: ConsumerGroup): void;
@@ -63,7 +68,7 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
     this.#host = host;
     this.#dispatcher = new Dispatcher(host.clock, this);
     this.queues = new QueuesByType(service, host, this.#dispatcher);
-    this.members = new GroupMembers(host, this.queues, this.#dispatcher, (each) => host.routes.setTrigger(this, each));
+    this.members = new GroupMembers(host, this.queues, this.#dispatcher, (each) => host.routes.setTriggers(this, each));
   }
 
   /** Returns the deliveries that are running. */
@@ -71,10 +76,24 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
     return this.#dispatcher.running();
   }
 
+  /** Starts nothing of some types, until another call names others. */
+  pause(paused: PausedTypes): void {
+    if (this.queues.pause(paused)) this.#dispatcher.serveAll(this.queues.all());
+  }
+
   /** Accepts an event, or debounces it. Returns the id of the event that waits in the debounce window. */
   accept(envelope: Envelope, bytes: number, now: number, remembered?: RememberedId): string | undefined {
     const queue = this.queues.of(envelope.type);
     const { clock, journal } = this.#host;
+    const { recorded } = envelope;
+    if (recorded !== undefined) {
+      const accepted = { ...envelope, body: envelope.body, recorded: undefined };
+      this.queues.push(
+        queue,
+        this.#admit(queue, { envelope: accepted, bytes, remembered, checkpoints: new Map(recorded) }, now),
+      );
+      return undefined;
+    }
     const debounced = queue.delayed.debounce(envelope, clock);
     if (debounced !== undefined) {
       this.#host.pending.resize(bytes - debounced.entry.bytes);
@@ -101,21 +120,27 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
   }
 
   /** Accepts the event of a dead letter again, without the delay that it had when it was new. */
-  replay(id: string, now: number): void {
+  replay(id: string, now: number, remembered: RememberedId | undefined): void {
     const queue = this.queues.findByDeadLetter(id);
     const dead = queue?.deadLetters.take(id);
     if (queue === undefined || dead === undefined) return;
-    const { bytes, checkpoints, envelope } = dead;
+    const { bytes, checkpoints, envelope, isAdmitted } = dead;
     queue.log.forget(id);
     this.#host.journal.log(queue);
     const replayed = { ...envelope, body: envelope.body, replays: envelope.replays + 1 };
-    const entry = this.#admit(queue, { envelope: replayed, bytes, remembered: undefined, checkpoints }, now);
+    const entry = this.#admit(queue, { envelope: replayed, bytes, remembered, checkpoints, isAdmitted }, now);
     this.queues.push(queue, entry);
   }
 
   #admit(
     queue: TypeQueue,
-    { envelope, bytes, remembered, checkpoints }: Pick<Entry, 'envelope' | 'bytes' | 'remembered' | 'checkpoints'>,
+    {
+      envelope,
+      bytes,
+      remembered,
+      checkpoints,
+      isAdmitted,
+    }: Pick<Entry, 'envelope' | 'bytes' | 'remembered' | 'checkpoints'> & Partial<Pick<Entry, 'isAdmitted'>>,
     now: number,
   ): Entry {
     // Written out: a spread made every accepted event measurably slower.
@@ -125,6 +150,7 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
       remembered,
       checkpoints: checkpoints ?? (queue.runs === undefined ? undefined : new Map()),
       attempt: 1,
+      isAdmitted: isAdmitted ?? false,
       ended: false,
       acceptedAt: now,
       hasStarted: false,
@@ -147,7 +173,7 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
     queue.admit(entry);
     queue.runs?.accept(entry);
     this.#host.journal.entry(queue, entry);
-    if (envelope.receives !== undefined) this.#host.waits.keepEvents(entry, this);
+    if (envelope.receives !== undefined || envelope.cancelOn !== undefined) this.#host.waits.keepEvents(entry, this);
     queue.stats.countReceived(now);
     return entry;
   }
@@ -155,7 +181,9 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
   record(delivery: LeasedDelivery, outcome: Outcome, handlerEnd: Promise<void> | undefined): void {
     const { queue, entry } = delivery;
     delivery.release();
-    if (handlerEnd !== undefined) this.#keepSlot(delivery, handlerEnd);
+    // The own retry of a run needs the slots of its type and its key.
+    const ofType = queue.runs === undefined ? 'and of its type' : undefined;
+    if (handlerEnd !== undefined) this.#keepSlot(queue, entry, delivery, handlerEnd, ofType);
     const now = this.#host.clock.now();
     if (outcome.status === 'failed' && outcome.cancelled !== true) queue.deadLetters.add(entry, outcome, now);
     this.#conclude(queue, entry, outcome, now);
@@ -177,7 +205,7 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
         this.#dispatcher.serveAt(queue, dueAt);
       }
       if (wait.run !== undefined) this.#host.acceptChild(wait.run, this);
-      this.#host.waits.resolveByKept(stored);
+      this.#host.waits.settle(entry);
     }
     queue.stats.markChanged();
     this.journal.afterStored(() => queue.runs?.changed(entry.envelope.id));
@@ -194,6 +222,28 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
     if (entry.isSuspended) this.#resume(queue, entry);
   }
 
+  offered(entry: Entry): void {
+    const queue = this.queues.of(entry.envelope.type);
+    if (entry.lease !== undefined) entry.lease.offered();
+    else if (entry.isSuspended) this.#resume(queue, entry);
+    else if (entry.dueAt !== undefined && offersOf(entry).some(isCancellation)) {
+      // It need not wait for its delay.
+      queue.delayed.remove(entry);
+      this.journal.entry(queue, entry);
+      this.queues.push(queue, entry);
+    }
+  }
+
+  dropped(event: DroppedEvent): boolean {
+    const consumer = this.#dispatcher.consumerOf(event.runType);
+    this.journal.afterStored(() => consumer?.dropped(event));
+    return consumer !== undefined;
+  }
+
+  decide({ entry }: LeasedDelivery, offer: Offer, verdict: Verdict): CommitResult {
+    return this.#host.waits.decide(entry, offer, verdict);
+  }
+
   cancelTimer({ entry, timer }: StoredWait): void {
     if (timer !== undefined) this.queues.of(entry.envelope.type).removeTimer(timer);
   }
@@ -208,7 +258,7 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
     const { lease } = entry;
     if (lease !== undefined) {
       lease.release();
-      lease.revoke(reason);
+      this.#keepSlot(queue, entry, lease, lease.revoke(reason), 'and of its type');
     } else if (entry.isSuspended) {
       entry.isSuspended = false;
       queue.stats.countSuspended(-1);
@@ -242,7 +292,7 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
   }
 
   #suspend(queue: TypeQueue, entry: Entry, seen: number): void {
-    if ((entry.checkpoints?.size ?? 0) > seen) {
+    if ((entry.checkpoints?.size ?? 0) > seen || offersOf(entry).length > 0) {
       this.queues.push(queue, entry);
       return;
     }
@@ -254,10 +304,12 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
   /** Returns an event that {@link cancel} would end. */
   findCancellable(id: string): Entry | undefined {
     const entry = this.queues.findPending(id);
-    return entry === undefined || entry.lease !== undefined || entry.isSuspended ? undefined : entry;
+    if (entry === undefined || entry.isSuspended) return undefined;
+    // `endRun` ends a run that runs.
+    return entry.lease !== undefined && this.queues.of(entry.envelope.type).isRun(entry) ? undefined : entry;
   }
 
-  /** Ends an event that waits; `false` if no event with this id does. */
+  /** Ends an event; `false` if there is none with this id to cancel. */
   cancel(id: string, conclude: (envelope: Envelope) => FailedOutcome): boolean {
     const found = this.findCancellable(id);
     const entry = found?.record?.isSpilled === true ? this.queues.of(found.envelope.type).takeSpilled(id) : found;
@@ -265,6 +317,23 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
     const outcome = conclude(entry.envelope);
     this.endRun(entry.envelope.type, entry, outcome, errorOf(outcome.error));
     return true;
+  }
+
+  /** Ends an event of a type in any state, and its child runs, if it is pending. */
+  endPending(type: string, id: string, outcome: FailedOutcome): void {
+    const found = this.queues.find(type) && this.queues.findPending(id);
+    if (found === undefined || found.envelope.type !== type) return;
+    const entry = found.record?.isSpilled === true ? this.queues.of(type).takeSpilled(id) : found;
+    if (entry !== undefined) this.endRun(type, entry, outcome, errorOf(outcome.error));
+  }
+
+  /** Completes an event that waits and that nothing handles. */
+  completeUnhandled(entry: Entry): void {
+    const queue = this.queues.of(entry.envelope.type);
+    const found = entry.record?.isSpilled === true ? queue.takeSpilled(entry.envelope.id) : entry;
+    if (found === undefined) return;
+    queue.remove(found, this.#host.clock.monotonic());
+    this.#conclude(queue, found, { status: 'completed', durationMs: 0, followUps: [] }, this.#host.clock.now());
   }
 
   /** @param dropped waits of a run that were dropped before its end */
@@ -289,7 +358,9 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
       return;
     }
     const isCancelled = outcome.status === 'failed' && outcome.cancelled === true;
-    if (!isCancelled) stats.countDuration(outcome.durationMs, now);
+    const isFiltered = outcome.status === 'completed' && outcome.filtered === true;
+    if (isFiltered) this.#takeBackStart(queue, entry, now);
+    else if (!isCancelled && entry.hasStarted) stats.countDuration(outcome.durationMs, now);
     if (outcome.status === 'retry') {
       if (!queue.isRun(entry)) entry.attempts = keepAttempt(entry.attempts, failedAttempt(entry, outcome, now));
       entry.attempt += 1;
@@ -303,14 +374,17 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
       this.#host.recent.remove(entry);
       queue.releaseKey(entry, this.#host.clock);
       if (isCancelled) stats.countCancelled(now);
+      else if (isFiltered) stats.countFiltered(now);
       else if (outcome.status === 'completed') stats.countCompleted(now);
       else stats.countFailed(now, envelope, attempt, outcome);
       const open = this.#host.waits.drop(entry);
-      if (queue.runs !== undefined && queue.isRun(entry)) {
+      const runs = queue.isRun(entry) ? queue.runs : undefined;
+      if (runs !== undefined) {
         this.journal.afterStored(
-          queue.runs.end(envelope.id, outcome, oldestWaits(dropped === noWaits ? open : dropped), now),
+          runs.end(envelope.id, outcome, oldestWaits(dropped === noWaits ? open : dropped), now),
         );
-      } else {
+      }
+      if (runs === undefined || isFiltered) {
         queue.log.add(entry, outcome, now);
         this.journal.log(queue);
       }
@@ -320,10 +394,16 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
     this.#dispatcher.serve(queue);
   }
 
+  /** Takes back the start of a rate that an event used which its service refused. */
+  #takeBackStart(queue: TypeQueue, entry: Entry, now: number): void {
+    const counted = queue.takeBackStart(entry, now);
+    if (counted.length > 0) this.journal.starts(queue, counted, () => this.#dispatcher.serve(queue));
+  }
+
   #awaitVersion(queue: TypeQueue, entry: Entry, version: number): void {
     entry.neededVersion = version;
     this.journal.entry(queue, entry);
-    queue.newer.add(entry);
+    queue.awaitVersion(entry);
     queue.stats.markChanged();
   }
 
@@ -337,17 +417,27 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
     this.#host.waits.resolveByRun(entry, parent.wait, id, end);
   }
 
-  /** Takes the slots of a delivery with an outcome until its handler returns. */
-  #keepSlot(delivery: LeasedDelivery, handlerEnd: Promise<void>): void {
-    const { queue, entry } = delivery;
-    delivery.addOverdue();
-    const freeSlot = queue.runs === undefined ? queue.holdSlot(entry) : undefined;
+  /** Takes the slot of the consumer for an attempt with an outcome until its handler returns. */
+  #keepSlot(
+    queue: TypeQueue,
+    entry: Entry,
+    lease: Lease,
+    handlerEnd: Promise<void>,
+    ofType: 'and of its type' | undefined,
+  ): void {
+    lease.addOverdue();
+    const freeSlot = ofType && queue.holdSlot(entry);
     void handlerEnd.then(() => {
-      delivery.removeOverdue();
+      lease.removeOverdue();
       freeSlot?.(this.#host.clock.monotonic());
       this.#dispatcher.serve(queue);
     });
   }
+}
+
+/** The event cancels the run, and nothing is left to decide. */
+function isCancellation({ wait, isJudged }: Offer): boolean {
+  return wait === undefined && !isJudged;
 }
 
 /** Consumers of one service: opens, drains and removes them, and puts their subscriptions in effect. */
@@ -355,19 +445,19 @@ class GroupMembers {
   readonly #host: GroupHost;
   readonly #queues: QueuesByType;
   readonly #dispatcher: Dispatcher;
-  readonly #setTrigger: (subscription: Subscription) => void;
+  readonly #setTriggers: (subscription: Subscription) => void;
 
-  /** @param setTrigger sets the trigger of a subscription in place of the former one of its type */
+  /** @param setTriggers sets the triggers of a subscription in place of the former ones of its type */
   constructor(
     host: GroupHost,
     queues: QueuesByType,
     dispatcher: Dispatcher,
-    setTrigger: (subscription: Subscription) => void,
+    setTriggers: (subscription: Subscription) => void,
   ) {
     this.#host = host;
     this.#queues = queues;
     this.#dispatcher = dispatcher;
-    this.#setTrigger = setTrigger;
+    this.#setTriggers = setTriggers;
   }
 
   open(options: ConsumeOptions): ConsumerSlots {
@@ -389,7 +479,7 @@ class GroupMembers {
     const running = (): Entry[] =>
       this.#dispatcher.running().flatMap(({ queue, entry }) => (queue.type === type ? entry : []));
     this.#queues.of(type).subscribe(subscription, running);
-    this.#setTrigger(subscription);
+    this.#setTriggers(subscription);
   }
 
   /** Drains and removes the consumer. */
@@ -416,8 +506,8 @@ class GroupMembers {
   #isDrained(consumer: ConsumerSlots, deadline: number): boolean {
     if (consumer.isRunning) return false;
     return [...this.#queues.all()].every((queue) => {
-      const { type, hasWaiting, nextDueAt } = queue;
-      if (!consumer.handles.has(type) || this.#dispatcher.isHandledByOthers(consumer, type)) return true;
+      const { type, isPaused, hasWaiting, nextDueAt } = queue;
+      if (isPaused || !consumer.handles.has(type) || this.#dispatcher.isHandledByOthers(consumer, type)) return true;
       return !hasWaiting && (nextDueAt === undefined || nextDueAt > deadline);
     });
   }
@@ -440,130 +530,7 @@ class GroupMembers {
       delivery.queue.unshift(delivery.entry);
       this.#dispatcher.serve(delivery.queue);
     }
-    for (const delivery of running) delivery.revoke(new ShutdownError());
+    for (const delivery of running) void delivery.revoke(new ShutdownError());
     return { released: running.length, overdue: consumer.overdue };
-  }
-}
-
-/** Queues of one service by type. The dispatcher serves a queue to which an entry is added. */
-class QueuesByType {
-  readonly index: PendingIndex;
-  readonly #service: string;
-  readonly #host: GroupHost;
-  readonly #dispatcher: Dispatcher;
-  readonly #byType = new Map<string, TypeQueue>();
-
-  constructor(service: string, host: GroupHost, dispatcher: Dispatcher) {
-    this.#service = service;
-    this.#host = host;
-    this.#dispatcher = dispatcher;
-    this.index = new PendingIndex(() => this.#pending());
-  }
-
-  /** Returns the queue of a type, which is created if it does not exist. */
-  of(type: string): TypeQueue {
-    let queue = this.#byType.get(type);
-    if (queue === undefined) {
-      queue = this.#create(type);
-      this.#byType.set(type, queue);
-    }
-    return queue;
-  }
-
-  /** Returns the queue of a type; `undefined` if the service never handled or published the type. */
-  find(type: string): TypeQueue | undefined {
-    return this.#byType.get(type);
-  }
-
-  /** Queues of all types that the service ever handled or published. */
-  all(): Iterable<TypeQueue> {
-    return this.#byType.values();
-  }
-
-  /** Returns the queue with a dead letter. */
-  findByDeadLetter(id: string): TypeQueue | undefined {
-    for (const queue of this.#byType.values()) if (queue.deadLetters.find(id) !== undefined) return queue;
-    return undefined;
-  }
-
-  /** Returns a pending entry that is in memory or spilled. */
-  findPending(id: string): Entry | undefined {
-    const entry = this.index.find(id);
-    if (entry !== undefined) return entry;
-    for (const { reader } of this.#byType.values()) {
-      const [spilled] = reader.findSpilled({ id });
-      if (spilled !== undefined) return spilled;
-    }
-    return undefined;
-  }
-
-  push(queue: TypeQueue, entry: Entry): void {
-    queue.push(entry);
-    this.#dispatcher.serve(queue);
-  }
-
-  /** Adds an entry that waits for a delay in milliseconds. */
-  pushDelayed(queue: TypeQueue, entry: Entry, delayMs: number): void {
-    this.pushUntil(queue, entry, this.#host.clock.monotonic() + delayMs);
-  }
-
-  /** Adds an entry that waits until a monotonic time. */
-  pushUntil(queue: TypeQueue, entry: Entry, dueAt: number): void {
-    this.#host.journal.entry(queue, entry);
-    queue.delayed.push(entry, dueAt);
-    this.#dispatcher.serveAt(queue, dueAt);
-  }
-
-  #create(type: string): TypeQueue {
-    const { waits, journal } = this.#host;
-    const onDue = (wait: StoredWait): void => journal.settleLater(() => waits.resolveByTime(wait));
-    const queue: TypeQueue = new TypeQueue(
-      this.#service,
-      type,
-      this.#host,
-      this.#host.statistics.history(type),
-      onDue,
-      {
-        left: (entry) => this.index.remove(entry),
-        entered: (entry) => this.index.add(entry),
-        ready: () => this.#dispatcher.serveAt(queue, queue.nextWakeAt),
-      },
-    );
-    return queue;
-  }
-
-  *#pending(): Iterable<Entry> {
-    for (const queue of this.#byType.values()) yield* queue.pending();
-    for (const { entry } of this.#dispatcher.running()) yield entry;
-  }
-}
-
-/** Pending entries of a group in memory by id. */
-class PendingIndex {
-  // Built by the first lookup: an index of all pending events costs more than those that never cancel should pay.
-  #byId: Map<string, Entry> | undefined;
-  readonly #entries: () => Iterable<Entry>;
-
-  /** @param entries returns all pending entries in memory */
-  constructor(entries: () => Iterable<Entry>) {
-    this.#entries = entries;
-  }
-
-  /** A lookup has built the index, so that the next one costs little. */
-  get isBuilt(): boolean {
-    return this.#byId !== undefined;
-  }
-
-  find(id: string): Entry | undefined {
-    this.#byId ??= new Map(Array.from(this.#entries(), (entry) => [entry.envelope.id, entry]));
-    return this.#byId.get(id);
-  }
-
-  add(entry: Entry): void {
-    this.#byId?.set(entry.envelope.id, entry);
-  }
-
-  remove({ envelope: { id } }: Entry): void {
-    this.#byId?.delete(id);
   }
 }

@@ -51,19 +51,41 @@ export class DedupeWindow {
   }
 }
 
-/** Event that a deduplication id stands for. */
+/** Returns the name under which the keys of a type are remembered, beside the deduplication ids of the type. */
+export function overlapIds(type: string): string {
+  // No type begins like this.
+  return `overlap\u001f${type}`;
+}
+
+/** Event that a deduplication id stands for, or events with an `overlap` that their key stands for. */
 export class RememberedId {
+  /** The other id of the event. Held and released with this one. */
+  beside: RememberedId | undefined;
   readonly eventId: string;
   /** Time at which the window ends. */
   readonly until: number;
   readonly #onEnd: () => void;
   #pending = 0;
+  /** Those beside `eventId`, which may have ended. */
+  #others: Set<string> | undefined;
 
   /** @param onEnd called when the event has ended in every service */
   constructor(eventId: string, until: number, onEnd: () => void) {
     this.eventId = eventId;
     this.until = until;
     this.#onEnd = onEnd;
+  }
+
+  /** Events that the key stands for. Some may have ended. */
+  get eventIds(): readonly string[] {
+    return [this.eventId, ...(this.#others ?? [])];
+  }
+
+  /** Adds an event that the key stands for. */
+  add(eventId: string): void {
+    if (eventId === this.eventId) return;
+    this.#others ??= new Set();
+    this.#others.add(eventId);
   }
 
   /** The event has not ended in every service. */
@@ -73,11 +95,13 @@ export class RememberedId {
 
   /** Counts a service that accepted the event. */
   hold(): void {
+    this.beside?.hold();
     this.#pending += 1;
   }
 
   /** Counts a service in which the event ended. */
   release(): void {
+    this.beside?.release();
     this.#pending -= 1;
     if (this.#pending === 0) this.#onEnd();
   }

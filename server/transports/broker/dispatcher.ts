@@ -1,10 +1,21 @@
 import type { Clock, Timer } from '../clock.js';
-import type { CommitResult, Delivery, Envelope, Outcome, RunWait, Subscription } from '../delivery.js';
+import type {
+  CommitResult,
+  Delivery,
+  Envelope,
+  Offer,
+  Outcome,
+  RevokedCallback,
+  RunWait,
+  Subscription,
+  Verdict,
+} from '../delivery.js';
 import { type EventStarter, loneEvents } from '../lone-events.js';
-import type { ConsumeOptions } from '../transport.js';
+import type { ConsumeOptions, DroppedEvent } from '../transport.js';
 import type { Entry, Lease } from './entry.js';
 import type { CrashGuard, Journal } from './journal.js';
 import { DelayQueue, Deque } from './queues.js';
+import { offersOf } from './run-waits.js';
 import type { TurnBudget } from './turn-budget.js';
 import type { TypeQueue } from './type-queue.js';
 
@@ -56,7 +67,12 @@ export class Dispatcher implements EventStarter {
 
   /** Returns the type's subscription of the consumer that was added last; `undefined` if none handles the type. */
   latestSubscription(type: string): Subscription | undefined {
-    return this.#consumers.findLast(({ handles }) => handles.has(type))?.handles.get(type);
+    return this.consumerOf(type)?.handles.get(type);
+  }
+
+  /** Returns the consumer of the type that was added last. */
+  consumerOf(type: string): ConsumerSlots | undefined {
+    return this.#consumers.findLast(({ handles }) => handles.has(type));
   }
 
   remove(consumer: ConsumerSlots): void {
@@ -112,8 +128,9 @@ export class Dispatcher implements EventStarter {
 
   /** An entry may be ready that a consumer can run. */
   #hasNext(queue: TypeQueue): boolean {
+    if (queue.isPaused) return false;
     if (queue.hasReady) return this.handles(queue.type);
-    return queue.newer.size > 0 && this.#consumers.some((consumer) => canContinue(consumer, queue));
+    return (queue.newer?.size ?? 0) > 0 && this.#consumers.some((consumer) => canContinue(consumer, queue));
   }
 
   /** A consumer handles the type. */
@@ -206,8 +223,10 @@ export class Dispatcher implements EventStarter {
     const { journal } = this.#outcomes;
     const { crashes } = journal;
     journal.started();
-    if (crashes?.isSuspect(entry) === true) consumer.runGuarded(delivery, crashes);
-    else consumer.run(delivery);
+    const guard = crashes?.isSuspect(entry) === true ? crashes : undefined;
+    const counted = queue.startsWith(entry);
+    if (counted.length === 0) consumer.run(delivery, guard);
+    else consumer.run(delivery, guard, (stored) => journal.starts(queue, counted, stored));
   }
 
   /** Returns `true` if the queue's own limits allow a start. If not, the end of an entry or a timer lists it again. */
@@ -271,7 +290,7 @@ export class Dispatcher implements EventStarter {
 
 /** Returns `true` if a run of the queue waits for no higher version than that of the consumer. */
 function canContinue(consumer: ConsumerSlots, { type, newer }: TypeQueue): boolean {
-  return consumer.handles.has(type) && newer.lowestVersion <= consumer.versionOf(type);
+  return consumer.handles.has(type) && newer !== undefined && newer.lowestVersion <= consumer.versionOf(type);
 }
 
 /** One connection's part in a consumer group: the types that it handles and the deliveries that it runs. */
@@ -301,6 +320,11 @@ export class ConsumerSlots implements DeliverySlots {
     return this.onRound !== undefined;
   }
 
+  /** Reports that a run dropped an event. */
+  dropped(event: DroppedEvent): void {
+    this.#options.onDropped?.(event);
+  }
+
   get hasSharedSlot(): boolean {
     return this.#sharedRunning < this.#options.concurrency;
   }
@@ -325,15 +349,20 @@ export class ConsumerSlots implements DeliverySlots {
     return [...this.#running].sort((a, b) => a.order - b.order);
   }
 
-  run(delivery: LeasedDelivery): void {
+  /**
+   * @param guard delivers, now or later, or not at all
+   * @param store stores the start, before the delivery
+   */
+  run(delivery: LeasedDelivery, guard: CrashGuard | undefined, store?: (stored: () => void) => void): void {
     this.#add(delivery);
-    this.#options.onDelivery(delivery);
+    if (store === undefined) this.#deliver(delivery, guard);
+    // The lease may end meanwhile.
+    else store(() => delivery.isLeased && this.#deliver(delivery, guard));
   }
 
-  /** @param guard delivers, now or later, or not at all */
-  runGuarded(delivery: LeasedDelivery, guard: CrashGuard): void {
-    this.#add(delivery);
-    guard.deliver(delivery, () => this.#options.onDelivery(delivery));
+  #deliver(delivery: LeasedDelivery, guard: CrashGuard | undefined): void {
+    if (guard === undefined) this.#options.onDelivery(delivery);
+    else guard.deliver(delivery, () => this.#options.onDelivery(delivery));
   }
 
   #add(delivery: LeasedDelivery): void {
@@ -381,6 +410,8 @@ export interface OutcomeSink {
   /** Accepts the events that a step emitted. */
   emit(envelopes: readonly Envelope[]): void;
   wait(delivery: LeasedDelivery, waits: readonly RunWait[]): void;
+  /** Records the verdict on an offer of a run. */
+  decide(delivery: LeasedDelivery, offer: Offer, verdict: Verdict): CommitResult;
 }
 
 /** One attempt, leased to a consumer until it commits or the lease is revoked. */
@@ -395,8 +426,9 @@ export class LeasedDelivery implements Delivery, Lease {
   index = 0;
   /** Set before the delivery, if the event crashed too many processes. */
   refusal: Error | undefined;
-  onRevoked: ((reason: Error) => void) | undefined;
+  onRevoked: RevokedCallback | undefined;
   onRecorded: Delivery['onRecorded'];
+  onOffered: Delivery['onOffered'];
   readonly #slots: DeliverySlots;
   readonly #outcomes: OutcomeSink;
   #leased = true;
@@ -433,6 +465,20 @@ export class LeasedDelivery implements Delivery, Lease {
     return 'ok';
   }
 
+  get isAdmitted(): boolean {
+    return this.entry.isAdmitted;
+  }
+
+  admit(): CommitResult | Promise<CommitResult> {
+    return this.#outcomes.journal.settle(() => {
+      if (this.entry.ended || !this.#leased) return 'fenced';
+      if (this.entry.isAdmitted) return 'already';
+      this.entry.isAdmitted = true;
+      this.#outcomes.journal.entry(this.queue, this.entry);
+      return 'ok';
+    });
+  }
+
   get checkpoints(): ReadonlyMap<string, string> {
     return this.entry.checkpoints ?? noCheckpoints;
   }
@@ -466,6 +512,21 @@ export class LeasedDelivery implements Delivery, Lease {
     });
   }
 
+  get offers(): readonly Offer[] {
+    return offersOf(this.entry);
+  }
+
+  decide(offer: Offer, verdict: Verdict): CommitResult | Promise<CommitResult> {
+    return this.#outcomes.journal.settle(() => {
+      if (this.entry.ended || !this.#leased) return 'fenced';
+      return this.#outcomes.decide(this, offer, verdict);
+    });
+  }
+
+  offered(): void {
+    this.#outcomes.journal.afterStored(() => this.onOffered?.());
+  }
+
   recorded(key: string, value: string): void {
     this.queue.stats.markChanged();
     this.#outcomes.journal.afterStored(() => {
@@ -481,7 +542,6 @@ export class LeasedDelivery implements Delivery, Lease {
     this.#outcomes.journal.crashes?.released(this.entry);
   }
 
-  /** Takes the slot of the consumer again, for a handler that outlives its attempt. */
   addOverdue(): void {
     this.#slots.addOverdue(this);
   }
@@ -490,9 +550,11 @@ export class LeasedDelivery implements Delivery, Lease {
     this.#slots.removeOverdue(this);
   }
 
-  revoke(reason: Error): void {
+  revoke(reason: Error): Promise<void> {
     this.#leased = false;
-    this.#outcomes.journal.afterStored(() => this.onRevoked?.(reason));
+    return new Promise((resolve) => {
+      this.#outcomes.journal.afterStored(() => resolve(this.onRevoked?.(reason)));
+    });
   }
 }
 

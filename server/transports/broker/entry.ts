@@ -1,6 +1,7 @@
 import type { ErrorInfo } from '../../errors.js';
 import { type Envelope, sizeOf } from '../delivery.js';
 import { type AttemptRecord, keepAttempt, type OpenWait } from '../event-record.js';
+import type { DroppedEvent } from '../transport.js';
 import type { RememberedId } from './dedupe-window.js';
 import type { Inbox, StoredCondition } from './inbox.js';
 import type { DelayedItem } from './queues.js';
@@ -11,6 +12,8 @@ export interface Entry {
   envelope: Envelope;
   /** The next or the running attempt, from 1. */
   attempt: number;
+  /** The condition of the service let the event pass. */
+  isAdmitted: boolean;
   ended: boolean;
   /** Epoch milliseconds. */
   readonly acceptedAt: number;
@@ -88,10 +91,15 @@ export interface EndedRun {
 export interface Lease {
   /** Frees the slot that the attempt takes. */
   release(): void;
+  /** Lets the consumer read the offers of its run. */
+  offered(): void;
   /** Passes an entry that was recorded for its run to the consumer. */
   recorded(key: string, value: string): void;
-  /** Ends the lease: a later commit changes nothing. */
-  revoke(reason: Error): void;
+  /** Ends the lease: a later commit changes nothing. Resolves when the function of the attempt has returned. */
+  revoke(reason: Error): Promise<void>;
+  /** Takes the slot of the consumer again, for a handler that outlives its attempt. */
+  addOverdue(): void;
+  removeOverdue(): void;
 }
 
 /** Open wait of a run. */
@@ -108,6 +116,10 @@ export interface StoredWait {
 export interface WaitOwner {
   /** Called after a resolution is recorded for a run. */
   recorded(entry: Entry, key: string, value: string): void;
+  /** Called after events were offered to a run. */
+  offered(entry: Entry): void;
+  /** Reports that a run dropped an event. Returns `false` if no consumer handles its type. */
+  dropped(event: DroppedEvent): boolean;
   cancelTimer(stored: StoredWait): void;
   /** Returns the open approvals of the type of a run. */
   approvals(stored: StoredWait): Set<StoredWait> | undefined;

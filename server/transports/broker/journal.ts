@@ -1,7 +1,8 @@
 import type { Envelope, Outcome, RunRetention, Subscription } from '../delivery.js';
-import type { OpenPeriod } from '../statistics/period-series.js';
-import type { Histories } from '../statistics/stats.js';
-import type { ScheduleRecord } from '../transport.js';
+import type { StartLog } from '../start-log.js';
+import type { OpenPeriod } from '../statistics/packed-periods.js';
+import type { PeriodHistory } from '../statistics/period-history.js';
+import type { ScheduleRecord, StoredSchedule } from '../transport.js';
 import type { RememberedId } from './dedupe-window.js';
 import type { EndedRun, Entry, EventFilter, LostEvent, StoredWait } from './entry.js';
 import type { EventLog, TypeStats } from './type-stats.js';
@@ -34,6 +35,10 @@ export interface Journal {
   entry(queue: StoredQueue, entry: Entry): void;
   /** Reports that an attempt starts. Its lease is that of its entry. */
   started(): void;
+  /** Stores starts that a rate counts, before it calls `stored`: they count after a crash too. */
+  starts(queue: StoredQueue, counted: readonly CountedStarts[], stored: () => void): void;
+  /** Reports that the starts of a key no longer count; of all keys of the type if `key` is `undefined`. */
+  forgetStarts(queue: StoredQueue, key: string | undefined): void;
   /** Reports a recorded entry of a run. */
   checkpoint(entry: Entry, key: string, value: string): void;
   /** Reports a wait that was opened or closed. */
@@ -42,17 +47,24 @@ export interface Journal {
   deadLetter(queue: StoredQueue, entry: Entry, letter: LostEvent | undefined): void;
   /** Reports an ended run that is retained, or that it was evicted. */
   run(queue: StoredQueue, entry: Entry, ended: EndedRun | undefined): void;
+  /** Deletes a log, if it exists: that of a run that is evicted or erased. */
+  dropLog(name: string): void;
   /** Reports an ended event that is shown among the recent ones. */
   log(queue: StoredQueue): void;
   /** Reports counters or settings of a type. */
   queue(queue: StoredQueue): void;
-  /** Reports new counts of a period in the history of a type; `undefined` for the one of all types. */
-  period(type: string | undefined, kind: keyof Histories, period: OpenPeriod): void;
+  /** Reports new counts of a minute in the history of a type; `undefined` for the one of all types. */
+  minute(type: string | undefined, minute: OpenPeriod, history: PeriodHistory): void;
   /** Reports a deduplication id that was added or removed. */
   dedupe(type: string, dedupeId: string, remembered: RememberedId | undefined): void;
   /** Reports that a service receives the events of a type, or no longer does. */
   route(type: string, service: string, isOpen: boolean): void;
   schedule(record: Omit<ScheduleRecord, 'isOpen' | 'revision'>): void;
+  /** Reports a schedule that was set at run time. */
+  storedSchedule(schedule: StoredSchedule): void;
+  /** Reports the claim of a due time, which leaves the body of the schedule as it is. */
+  claimedSchedule(schedule: StoredSchedule): void;
+  removedSchedule(id: string): void;
 }
 
 function ignore(): void {}
@@ -68,17 +80,29 @@ export const noJournal: Journal = {
   afterStored: (fn) => fn(),
   entry: ignore,
   started: ignore,
+  starts: (_queue, _counted, stored) => stored(),
+  forgetStarts: ignore,
   checkpoint: ignore,
   wait: ignore,
   deadLetter: ignore,
   run: ignore,
+  dropLog: ignore,
   log: ignore,
   queue: ignore,
-  period: ignore,
+  minute: ignore,
   dedupe: ignore,
   route: ignore,
   schedule: ignore,
+  storedSchedule: ignore,
+  claimedSchedule: ignore,
+  removedSchedule: ignore,
 };
+
+/** Starts that a rate counts: those of a key, or of the type if `key` is `undefined`. */
+export interface CountedStarts {
+  readonly key: string | undefined;
+  readonly starts: StartLog;
+}
 
 /** The part of a queue that a journal stores. */
 export interface StoredQueue {

@@ -1,4 +1,5 @@
 import type { RateLimit } from '../delivery.js';
+import { StartLog } from '../start-log.js';
 import { DelayQueue, Deque } from './queues.js';
 
 /** Limits of each key. */
@@ -29,12 +30,17 @@ export class KeyedList<T extends Keyed> {
   readonly #resting = new Set<KeyLine<T>>();
   #sweepAt: number | undefined;
   readonly #spilled: SpilledItems<T> | undefined;
+  readonly #onForgotten: (key: string) => void;
   #limits: KeyLimits;
 
-  /** @param spilled items that are not in memory; none by default */
-  constructor(limits: KeyLimits, spilled?: SpilledItems<T>) {
+  /**
+   * @param spilled items that are not in memory; none by default
+   * @param onForgotten called when the starts of a key no longer count
+   */
+  constructor(limits: KeyLimits, spilled?: SpilledItems<T>, onForgotten: (key: string) => void = () => {}) {
     this.#limits = limits;
     this.#spilled = spilled;
+    this.#onForgotten = onForgotten;
   }
 
   /** Number of keys in memory. */
@@ -60,7 +66,34 @@ export class KeyedList<T extends Keyed> {
 
   setLimits(limits: KeyLimits): void {
     this.#limits = limits;
-    for (const line of this.#lines.values()) this.#unblock(line);
+    for (const line of this.#lines.values()) {
+      const rate = this.#rateOf(line);
+      if (rate !== undefined) line.starts?.setRate(rate);
+      this.#unblock(line);
+    }
+  }
+
+  /** Returns the starts of a key that its rate counts. */
+  startsOf(key: string | undefined): StartLog | undefined {
+    return this.#lines.get(key)?.starts;
+  }
+
+  /** Sets the starts of a key that were counted before the list existed. */
+  restoreStarts(key: string, starts: StartLog, now: number): void {
+    const line = this.#line(key);
+    const rate = this.#rateOf(line);
+    if (rate !== undefined) starts.setRate(rate);
+    line.starts = starts;
+    this.#listOrRest(line, now);
+  }
+
+  /** Takes back the start of an item that was taken. Returns the starts of its key without it. */
+  takeBackStart({ envelope: { key } }: T, at: number): StartLog | undefined {
+    const line = this.#lines.get(key);
+    if (line?.starts === undefined) return undefined;
+    line.starts.uncountStart(at);
+    this.#unblock(line);
+    return line.starts;
   }
 
   push(item: T): void {
@@ -89,7 +122,7 @@ export class KeyedList<T extends Keyed> {
       line.isReady = false;
       if (!this.#hasNext(line)) continue;
       const rate = this.#rateOf(line);
-      const openAt = rate === undefined ? now : line.openAt(rate);
+      const openAt = rate === undefined ? now : (line.starts?.openAt ?? now);
       if (openAt > now) {
         line.isBlocked = true;
         this.#blocked.push(line, openAt);
@@ -118,6 +151,12 @@ export class KeyedList<T extends Keyed> {
     const line = this.#line(item.envelope.key);
     line.running -= 1;
     this.#list(line);
+  }
+
+  /** The rate allows a start of an item that was paused. */
+  mayResume(item: T, now: number): boolean {
+    const line = this.#line(item.envelope.key);
+    return this.#rateOf(line) === undefined || (line.starts?.openAt ?? now) <= now;
   }
 
   /** Counts an item that was paused as running again. */
@@ -233,7 +272,7 @@ export class KeyedList<T extends Keyed> {
 
   #rest(line: KeyLine<T>, now: number): void {
     const rate = this.#rateOf(line);
-    if (rate === undefined || line.forgetAt(rate) <= now) {
+    if (rate === undefined || line.forgetAt <= now) {
       this.#forget(line);
       return;
     }
@@ -245,7 +284,7 @@ export class KeyedList<T extends Keyed> {
   #sweep(now: number): void {
     for (const line of this.#resting) {
       const rate = this.#rateOf(line);
-      if (rate === undefined || line.forgetAt(rate) <= now) this.#forget(line);
+      if (rate === undefined || line.forgetAt <= now) this.#forget(line);
     }
     const { rate } = this.#limits;
     this.#sweepAt = this.#resting.size === 0 || rate === undefined ? undefined : now + rate.perMs;
@@ -256,6 +295,7 @@ export class KeyedList<T extends Keyed> {
     if (line.isBlocked) this.#blocked.remove(line);
     line.isBlocked = false;
     this.#lines.delete(line.key);
+    if (line.starts !== undefined && line.key !== undefined) this.#onForgotten(line.key);
   }
 }
 
@@ -266,9 +306,6 @@ export interface Keyed {
   /** List from which the item was taken and to which it was not released: it takes a slot of its key there. */
   keyHolder: object | undefined;
 }
-
-// Starts of one key that are counted before those out of the window are dropped.
-const minPruneAt = 16;
 
 // Taken items that an array keeps room for before it is copied.
 const maxHead = 1_000;
@@ -285,14 +322,13 @@ class KeyLine<T extends Keyed> {
   isReady = false;
   /** The line waits until its rate allows another start. */
   isBlocked = false;
+  /** Starts that the rate counts. */
+  starts: StartLog | undefined;
   // By priority, then first in first out.
   #waiting: T[] = [];
   #head = 0;
-  /** Times of the last starts, oldest first. */
-  #starts: number[] | undefined;
   // Items that hold the key and wait again: they go first and need no slot.
   #resumed: T[] | undefined;
-  #pruneAt = minPruneAt;
 
   constructor(key: string | undefined) {
     this.key = key;
@@ -370,21 +406,13 @@ class KeyLine<T extends Keyed> {
     yield* this.#waiting.slice(this.#head);
   }
 
-  countStart(now: number, { max, perMs }: RateLimit): void {
-    this.#starts ??= [];
-    this.#starts.push(now);
-    if (this.#starts.length < this.#pruneAt) return;
-    this.#starts = this.#starts.slice(-max).filter((start) => start + perMs > now);
-    this.#pruneAt = Math.max(minPruneAt, 2 * this.#starts.length);
-  }
-
-  /** Time from which the rate allows the next start; may be in the past. */
-  openAt({ max, perMs }: RateLimit): number {
-    return (this.#starts?.at(-max) ?? Number.NEGATIVE_INFINITY) + perMs;
+  countStart(now: number, rate: RateLimit): void {
+    this.starts ??= new StartLog(rate);
+    this.starts.countStart(now);
   }
 
   /** Time from which the rate no longer depends on earlier starts. */
-  forgetAt({ perMs }: RateLimit): number {
-    return (this.#starts?.at(-1) ?? Number.NEGATIVE_INFINITY) + perMs;
+  get forgetAt(): number {
+    return this.starts?.forgetAt ?? Number.NEGATIVE_INFINITY;
   }
 }

@@ -5,20 +5,27 @@ import {
   type ErasedPayloads,
   type EventRecord,
   eventOfRun,
+  type KeptEventRecord,
   keepAttempt,
+  nextRunPlace,
   type RecentEvents,
   type RequestRecords,
+  type RunPage,
+  type RunPageQuery,
   type RunRecord,
+  readRunPlace,
   toRecentEvents,
   toRequestRecords,
 } from '../event-record.js';
 import { retainedRecent } from '../limits.js';
-import type { EventLookup, Overview, OverviewQuery, ScheduleRecord } from '../transport.js';
+import { runLogs } from '../stored-keys.js';
+import type { DeadLetterError, EventLookup, Overview, OverviewQuery, ScheduleRecord } from '../transport.js';
 import type { BrokerStatistics } from './broker-statistics.js';
 import type { ConsumerGroup } from './consumer-group.js';
 import { type Entry, type EventFilter, matchesFilter } from './entry.js';
 import type { Journal } from './journal.js';
-import type { RunWaits } from './runs.js';
+import type { RunWaits } from './run-waits.js';
+import { type Place, pageOf } from './runs.js';
 import type { DeadLetter, DeadLetterLimits, TypeQueue } from './type-queue.js';
 import { type EndedEvent, toEndedEvent } from './type-stats.js';
 
@@ -55,6 +62,21 @@ export class Lookup implements EventLookup {
     return toRequestRecords(this.#search({ requestId }, false));
   }
 
+  async kept(id: string): Promise<readonly KeptEventRecord[]> {
+    const found: KeptEventRecord[] = [];
+    for (const { service, queues } of this.#groups.values()) {
+      for (const { type: runType, runs } of queues.all()) {
+        for (const { envelope, inbox } of runs?.pending() ?? []) {
+          for (const { wait } of inbox?.kept ?? []) {
+            if (wait.kept?.id !== id || wait.kept.isTaken) continue;
+            found.push({ type: wait.kept.type, service, runType, runId: envelope.id });
+          }
+        }
+      }
+    }
+    return found;
+  }
+
   async overview({ types, runTypes, runLimit }: OverviewQuery): Promise<Overview> {
     const { statistics, connections, schedules, deadLetterLimits } = this.#host;
     return {
@@ -82,6 +104,30 @@ export class Lookup implements EventLookup {
     return toRecentEvents(records);
   }
 
+  async runs(type: string, service: string, { limit, after }: RunPageQuery): Promise<RunPage> {
+    const { part, number, id = '' } = readRunPlace(after);
+    const queue = this.#groups.get(service)?.queues.find(type);
+    if (queue === undefined) return { events: [] };
+    const place = number === undefined ? undefined : { at: Number(number), id };
+    const events = new QueueEvents(service, queue, this.#clock, false);
+    if (part === 'runs') events.addRunPage(limit, place);
+    else events.addDeadPage(limit, place);
+    const records = events.records();
+    const last = records.length < limit ? undefined : records.at(-1);
+    const at = part === 'runs' ? last?.acceptedAt : last?.endedAt;
+    return { events: records, ...nextRunPlace(part, last && `${at}:${last.id}`) };
+  }
+
+  async deadLetterErrors(type: string, limit: number): Promise<readonly DeadLetterError[]> {
+    const found = [...this.#groups.values()].flatMap(({ service, queues }) =>
+      [...(queues.find(type)?.deadLetters.all() ?? [])].map(({ entry, at, error }) => ({
+        ...{ id: entry.envelope.id, service, requestId: entry.envelope.requestId },
+        ...{ at, attempt: entry.attempt, error },
+      })),
+    );
+    return found.sort((a, b) => b.at - a.at).slice(0, limit);
+  }
+
   async erase(requestId: string): Promise<ErasedPayloads> {
     return this.#host.journal.change(() => this.#erase(requestId));
   }
@@ -95,6 +141,10 @@ export class Lookup implements EventLookup {
       for (const entry of queue.runs?.pending() ?? []) this.#host.waits.eraseKept(entry, requestId);
       const ids = [...queue.deadLetters.all()].filter(({ entry }) => entry.envelope.requestId === requestId);
       for (const { entry } of ids) queue.deadLetters.take(entry.envelope.id);
+      const ended = [...queue.log.events()].filter((event) => event.requestId === requestId);
+      for (const { id } of [...ended, ...ids.map(({ entry }) => entry.envelope)]) {
+        for (const log of runLogs(queue.service, id)) this.#host.journal.dropLog(log);
+      }
       if (erasedRuns + ids.length > 0) queue.stats.markChanged();
       runs += erasedRuns;
       deadLetters += ids.length;
@@ -157,6 +207,18 @@ class QueueEvents {
 
   addRecentRuns(): void {
     for (const run of this.#queue.runs?.recent(this.#service) ?? []) this.#addRun(run);
+  }
+
+  addRunPage(limit: number, after: Place | undefined): void {
+    for (const run of this.#queue.runs?.page(limit, after, this.#service) ?? []) this.#addRun(run);
+  }
+
+  /** Adds dead letters whose runs are no longer retained. */
+  addDeadPage(limit: number, after: Place | undefined): void {
+    const { deadLetters, runs } = this.#queue;
+    const dead = [...deadLetters.all()].map((letter) => ({ letter, at: letter.at, id: letter.entry.envelope.id }));
+    const alone = dead.filter(({ id }) => runs?.has(id) !== true);
+    for (const { letter } of pageOf(alone, limit, after)) this.addDead(letter);
   }
 
   addPending(entry: Entry): void {

@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.js';
 import type { Envelope, Subscription } from '../delivery.js';
+import type { StartLog } from '../start-log.js';
 import { type AcceptanceOrder, type Entry, type EventFilter, matchesFilter } from './entry.js';
 import { KeyedList } from './keyed-list.js';
 import type { QueueSpill } from './queue-spill.js';
@@ -17,9 +18,12 @@ export class WaitingEntries {
   /** Replaces the list of a type with limits per key. */
   #keyed: KeyedList<Entry> | undefined;
   readonly #spill: QueueSpill | undefined;
+  readonly #forgetStarts: (key: string | undefined) => void;
 
-  constructor(spill: QueueSpill | undefined) {
+  /** @param forgetStarts called when the starts of a key no longer count; with `undefined` for all keys */
+  constructor(spill: QueueSpill | undefined, forgetStarts: (key: string | undefined) => void) {
     this.#spill = spill;
+    this.#forgetStarts = forgetStarts;
   }
 
   /**
@@ -41,7 +45,8 @@ export class WaitingEntries {
     } else if (this.#keyed !== undefined) {
       for (const entry of this.#keyed.items()) waiting.push(entry);
     }
-    this.#keyed = perKey === undefined ? undefined : new KeyedList(perKey, this.#spill);
+    if (perKey === undefined && this.#keyed !== undefined) this.#forgetStarts(undefined);
+    this.#keyed = perKey === undefined ? undefined : new KeyedList(perKey, this.#spill, this.#forgetStarts);
     if (this.#keyed !== undefined) {
       for (const entry of running()) this.#keyed.adopt(entry);
       for (const { key } of overdue) this.#keyed.addOverdue(key);
@@ -134,9 +139,26 @@ export class WaitingEntries {
     this.#keyed?.pause(entry);
   }
 
-  /** Counts a paused entry as running again. */
-  resume(entry: Entry, clock: Clock): void {
-    this.#keyed?.resume(entry, clock.monotonic());
+  /** Counts a paused entry as running again; returns `false` if its key has to wait for its rate. */
+  resume(entry: Entry, clock: Clock): boolean {
+    const now = clock.monotonic();
+    if (this.#keyed?.mayResume(entry, now) === false) return false;
+    this.#keyed?.resume(entry, now);
+    return true;
+  }
+
+  /** Starts of a key that its rate counts. */
+  startsOf(key: string | undefined): StartLog | undefined {
+    return this.#keyed?.startsOf(key);
+  }
+
+  /** Takes back a start that the rate of a key counts. Returns the starts of the key. */
+  takeBackStart(entry: Entry, at: number): StartLog | undefined {
+    return this.#keyed?.takeBackStart(entry, at);
+  }
+
+  restoreStarts(key: string, starts: StartLog, now: number): void {
+    this.#keyed?.restoreStarts(key, starts, now);
   }
 
   /** Frees the slot of its key that an ended entry took. */

@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { runs } from '../../../scripts/property-tests.js';
 import { DelayQueue, Deque, WaitingList } from './queues.js';
-import { RateWindow } from './type-queue.js';
 
 describe('Deque', () => {
   it('behaves like an array', () => {
@@ -96,27 +95,6 @@ describe('WaitingList', () => {
         expect([...list.items()].sort((a, b) => a - b)).toEqual(kept);
         expect(kept.map(() => list.shift())).toEqual(kept.sort((a, b) => (b % 3) - (a % 3) || a - b));
         expect(list.shift()).toBeUndefined();
-      }),
-    );
-  });
-});
-
-describe('RateWindow', () => {
-  it('never allows more than max starts per window', () => {
-    fc.assert(
-      fc.property(fc.integer({ min: 1, max: 5 }), fc.array(fc.nat(40)), (max, gaps) => {
-        const window = new RateWindow({ max, perMs: 100 });
-        const starts: number[] = [];
-        let now = 0;
-        for (const gap of gaps) {
-          now += gap;
-          if (window.openAt > now) continue;
-          window.countStart(now);
-          starts.push(now);
-        }
-        for (const start of starts) {
-          expect(starts.filter((other) => other >= start && other < start + 100).length).toBeLessThanOrEqual(max);
-        }
       }),
     );
   });

@@ -1,11 +1,12 @@
 import type { Clock } from '../clock.js';
-import { type Outcome, type RateLimit, type Subscription, toRecorded } from '../delivery.js';
+import { type Outcome, type Subscription, toRecorded } from '../delivery.js';
 import type { DeadLetterFilter } from '../event-record.js';
+import { StartLog } from '../start-log.js';
 import type { PeriodHistory } from '../statistics/period-history.js';
 import { type Counts, type ServiceTypeCounts, sumCounts } from '../statistics/stats.js';
 import type { DeadLetterRecord } from '../transport.js';
 import { AcceptanceOrder, type Entry, type LostEvent, type StoredWait } from './entry.js';
-import type { Journal } from './journal.js';
+import type { CountedStarts, Journal } from './journal.js';
 import { DelayedEntries, NewerRuns, type OverdueSlot, PendingReader, WaitingEntries } from './pending-entries.js';
 import { QueueSpill } from './queue-spill.js';
 import { type DelayedItem, DelayQueue } from './queues.js';
@@ -21,6 +22,8 @@ export interface QueueHost {
   readonly journal: Journal;
 }
 
+const noStarts: readonly CountedStarts[] = [];
+
 /** One event type in one service: waiting and delayed entries, limits, statistics, dead letters and runs. */
 export class TypeQueue {
   readonly service: string;
@@ -33,7 +36,8 @@ export class TypeQueue {
   runs: RunLog | undefined;
   readonly reader: PendingReader;
   readonly delayed: DelayedEntries;
-  readonly newer: NewerRuns = new NewerRuns();
+  /** Runs that wait for a consumer with a higher version; `undefined` before the first one. */
+  newer: NewerRuns | undefined;
   readonly #waiting: WaitingEntries;
   /** Pending entries, the oldest first. */
   readonly #accepted = new AcceptanceOrder();
@@ -44,12 +48,15 @@ export class TypeQueue {
   readonly #clock: Clock;
   readonly #journal: Journal;
   #concurrency = Number.POSITIVE_INFINITY;
-  #rate: RateWindow | undefined;
+  /** Starts that a rate of the type counts. A later rate counts them too. */
+  #starts: StartLog | undefined;
   /** Handlers that outlive their attempt. */
   readonly #overdue = new Set<OverdueSlot>();
   #counts: Counts | undefined;
   /** The type has its own concurrency or rate, so its deliveries take no slot of the shared concurrency. */
   hasOwnLimits = false;
+  /** The dispatcher starts nothing of the queue. */
+  isPaused = false;
   /** Subscription whose settings are in effect. */
   subscription: Subscription | undefined;
   /** The dispatcher has the queue in its list of queues to serve. */
@@ -80,7 +87,7 @@ export class TypeQueue {
     this.#spill = journal.spill && new QueueSpill(this, journal.spill, this.#accepted, listener);
     this.reader = new PendingReader(this.#accepted, this.#spill);
     this.delayed = new DelayedEntries(this.stats, this.#spill);
-    this.#waiting = new WaitingEntries(this.#spill);
+    this.#waiting = new WaitingEntries(this.#spill, (key) => journal.forgetStarts(this, key));
     this.#onDue = onDue;
   }
 
@@ -93,13 +100,17 @@ export class TypeQueue {
     const { concurrency, rate, retainsRuns, retain, perKey, debounce } = subscription;
     this.subscription = subscription;
     if (retainsRuns === true) {
-      this.runs ??= new RunLog(this.#clock, this.#journal, (entry, ended) => this.#journal.run(this, entry, ended));
+      this.runs ??= new RunLog(this.service, this.#clock, this.#journal, (entry, ended) =>
+        this.#journal.run(this, entry, ended),
+      );
       if (retain !== undefined) this.runs.retention = retain;
     }
     this.hasOwnLimits = concurrency !== undefined || rate !== undefined;
     this.#concurrency = concurrency ?? Number.POSITIVE_INFINITY;
-    // An unchanged rate continues its window: a restart must not allow a second burst.
-    if (!this.#rate?.enforces(rate)) this.#rate = rate === undefined ? undefined : new RateWindow(rate, this.#rate);
+    if (rate !== undefined) {
+      this.#starts ??= new StartLog(rate);
+      this.#starts.setRate(rate);
+    }
     this.delayed.setDebounce(debounce);
     this.#waiting.limitKeys(perKey, running, this.#overdue);
     this.#journal.queue(this);
@@ -121,7 +132,34 @@ export class TypeQueue {
 
   /** Time from which the rate allows the next start; may be in the past. */
   get openAt(): number {
-    return this.#rate === undefined ? Number.NEGATIVE_INFINITY : this.#rate.openAt;
+    return this.#counted?.openAt ?? Number.NEGATIVE_INFINITY;
+  }
+
+  /** Starts of the type, if a rate limits them. */
+  get #counted(): StartLog | undefined {
+    return this.subscription?.rate === undefined ? undefined : this.#starts;
+  }
+
+  /** Starts that count with the start of an entry. Empty if no rate limits it. */
+  startsWith({ envelope: { key } }: Entry): readonly CountedStarts[] {
+    return toCountedStarts(this.#counted, key, this.#waiting.startsOf(key));
+  }
+
+  /** Takes back the start of an entry, and returns what a rate counts without it. @param now epoch milliseconds */
+  takeBackStart(entry: Entry, now: number): readonly CountedStarts[] {
+    const at = this.#clock.monotonic() - Math.max(0, now - entry.startedAt);
+    this.#counted?.uncountStart(at);
+    return toCountedStarts(this.#counted, entry.envelope.key, this.#waiting.takeBackStart(entry, at));
+  }
+
+  /** Sets stored starts, after the settings of the queue. @param key `undefined` for those of the type */
+  restoreStarts({ key, starts }: CountedStarts): void {
+    if (key !== undefined) {
+      this.#waiting.restoreStarts(key, starts, this.#clock.monotonic());
+      return;
+    }
+    if (this.subscription?.rate !== undefined) starts.setRate(this.subscription.rate);
+    this.#starts = starts;
   }
 
   /** Due time of the first delayed entry or of the first wait by time; `undefined` if there is neither. */
@@ -219,7 +257,7 @@ export class TypeQueue {
 
   /** Removes an entry that is not running. */
   remove(entry: Entry, now: number): void {
-    if (!this.delayed.remove(entry) && !this.newer.remove(entry)) this.#waiting.remove(entry, now);
+    if (!this.delayed.remove(entry) && this.newer?.remove(entry) !== true) this.#waiting.remove(entry, now);
   }
 
   /**
@@ -233,7 +271,7 @@ export class TypeQueue {
     if (entry === undefined) return undefined;
     if ((entry.neededVersion ?? 0) > version) {
       this.#waiting.pause(entry);
-      this.newer.add(entry);
+      this.awaitVersion(entry);
       return undefined;
     }
     if (this.runs !== undefined && !this.isRun(entry)) this.#beginRun(entry, this.runs);
@@ -241,15 +279,23 @@ export class TypeQueue {
     if (!entry.hasStarted) this.stats.countWait(Math.max(0, now - entry.acceptedAt), now);
     entry.hasStarted = true;
     entry.startedAt = now;
-    this.#rate?.countStart(clock.monotonic());
+    this.#counted?.countStart(clock.monotonic());
     this.stats.countStart();
     return entry;
   }
 
+  /** Lets a run wait for a consumer with the version that it needs. */
+  awaitVersion(entry: Entry): void {
+    this.newer ??= new NewerRuns();
+    this.newer.add(entry);
+  }
+
   #takeNewer(clock: Clock, version: number): Entry | undefined {
-    const entry = this.newer.take(version);
-    if (entry !== undefined) this.#waiting.resume(entry, clock);
-    return entry;
+    const entry = this.newer?.take(version);
+    if (entry === undefined) return undefined;
+    if (this.#waiting.resume(entry, clock)) return entry;
+    this.#waiting.push(entry);
+    return undefined;
   }
 
   /** Returns whether the type keeps a record of the entry. */
@@ -303,6 +349,18 @@ export class TypeQueue {
   }
 }
 
+function toCountedStarts(
+  ofType: StartLog | undefined,
+  key: string | undefined,
+  ofKey: StartLog | undefined,
+): readonly CountedStarts[] {
+  if (ofType === undefined && ofKey === undefined) return noStarts;
+  return [
+    ...(ofType === undefined ? [] : [{ key: undefined, starts: ofType }]),
+    ...(ofKey === undefined ? [] : [{ key, starts: ofKey }]),
+  ];
+}
+
 /** The parts of a queue that have counts. */
 export interface CountedQueue {
   readonly stats: Pick<
@@ -311,7 +369,7 @@ export interface CountedQueue {
   >;
   readonly deadLetters: { readonly size: number };
   readonly runs: { readonly approvals: { readonly size: number } } | undefined;
-  readonly newer: { readonly size: number };
+  readonly newer: { readonly size: number } | undefined;
   readonly reader: { readonly oldestAt: number | undefined };
 }
 
@@ -322,10 +380,12 @@ export function readQueueCounts(queue: CountedQueue, last: Counts | undefined): 
   const oldestPendingAt = hasPending ? reader.oldestAt : undefined;
   const openDeadLetters = deadLetters.size;
   const approvals = runs?.approvals.size ?? 0;
+  const awaitingVersion = newer?.size ?? 0;
   if (
     last !== undefined &&
     last.received === stats.received &&
     last.completed === stats.completed &&
+    last.filtered === stats.filtered &&
     last.failed === stats.failed &&
     last.cancelled === stats.cancelled &&
     last.active === stats.active &&
@@ -338,16 +398,17 @@ export function readQueueCounts(queue: CountedQueue, last: Counts | undefined): 
     last.deadLetters === openDeadLetters &&
     last.oldestPendingAt === oldestPendingAt &&
     (last.approvals ?? 0) === approvals &&
-    (last.awaitingVersion ?? 0) === newer.size
+    (last.awaitingVersion ?? 0) === awaitingVersion
   ) {
     return last;
   }
-  const { received, completed, failed, cancelled, active, delayed, suspended, retried, deduplicated } = stats;
-  const { lastReceivedAt, lastFailedAt } = stats;
+  const { received, completed, filtered, failed, cancelled, active, delayed, suspended, retried } = stats;
+  const { deduplicated, lastReceivedAt, lastFailedAt } = stats;
   return sumCounts([
     {
       received,
       completed,
+      filtered,
       failed,
       cancelled,
       active,
@@ -359,7 +420,7 @@ export function readQueueCounts(queue: CountedQueue, last: Counts | undefined): 
       lastFailedAt,
       deadLetters: openDeadLetters,
       approvals,
-      awaitingVersion: newer.size,
+      awaitingVersion,
       oldestPendingAt,
     },
   ]);
@@ -436,9 +497,10 @@ class DeadLetters {
   }
 
   /** Returns at most `limit` dead letters that match the filter, newest first. */
-  latest(limit: number, { requestId, since = Number.NEGATIVE_INFINITY }: DeadLetterFilter = {}): DeadLetterRecord[] {
+  latest(limit: number, filter: DeadLetterFilter = {}): DeadLetterRecord[] {
+    const { requestId, since = Number.NEGATIVE_INFINITY, until = Number.POSITIVE_INFINITY } = filter;
     const matches = ({ entry, at }: DeadLetter): boolean =>
-      at >= since && (requestId === undefined || entry.envelope.requestId === requestId);
+      at >= since && at <= until && (requestId === undefined || entry.envelope.requestId === requestId);
     return [...this.all()]
       .filter(matches)
       .slice(-limit)
@@ -452,37 +514,5 @@ class DeadLetters {
       if (at > oldestAt) return;
       this.take(id);
     }
-  }
-}
-
-/** Sliding window over the last `max` starts: the next start is allowed `perMs` after the oldest of them. */
-export class RateWindow {
-  readonly #perMs: number;
-  readonly #starts: Float64Array;
-  #oldest = 0;
-
-  /** @param former window of a former rate of the type, whose starts count */
-  constructor({ max, perMs }: RateLimit, former?: RateWindow) {
-    this.#perMs = perMs;
-    this.#starts = new Float64Array(max).fill(Number.NEGATIVE_INFINITY);
-    if (former === undefined) return;
-    // In ascending order, so that the first slot has the oldest start.
-    const latest = former.#starts.slice().sort().slice(-max);
-    this.#starts.set(latest, max - latest.length);
-  }
-
-  /** Returns `true` if the window enforces exactly this rate. */
-  enforces(rate: RateLimit | undefined): boolean {
-    return rate?.max === this.#starts.length && rate.perMs === this.#perMs;
-  }
-
-  /** Time from which the next start is allowed; may be in the past. */
-  get openAt(): number {
-    return (this.#starts[this.#oldest] ?? 0) + this.#perMs;
-  }
-
-  countStart(now: number): void {
-    this.#starts[this.#oldest] = now;
-    this.#oldest = (this.#oldest + 1) % this.#starts.length;
   }
 }

@@ -12,6 +12,7 @@ type Failure = Extract<Outcome, { status: 'failed' }>;
 export class TypeStats {
   received = 0;
   completed = 0;
+  filtered = 0;
   failed = 0;
   cancelled = 0;
   active = 0;
@@ -88,6 +89,11 @@ export class TypeStats {
     this.#counted();
   }
 
+  countFiltered(now: number): void {
+    this.filtered += 1;
+    this.countCompleted(now);
+  }
+
   countFailed(now: number, { id, requestId }: Envelope, attempt: number, failure: Failure): void {
     const { step } = failure;
     const { name, message } = failure.error;
@@ -144,7 +150,7 @@ export interface EndedEvent {
   readonly id: string;
   readonly requestId: string;
   readonly causeId?: string | undefined;
-  readonly status: 'completed' | 'failed' | 'cancelled';
+  readonly status: 'completed' | 'filtered' | 'failed' | 'cancelled';
   readonly acceptedAt: number;
   /** Start of the last attempt; `undefined` if the event ended before one. */
   readonly startedAt: number | undefined;
@@ -191,11 +197,12 @@ export class EventLog {
 export function toEndedEvent(entry: Entry, outcome: End, now: number): EndedEvent {
   const { envelope, acceptedAt, hasStarted, startedAt, attempt, attempts } = entry;
   const isFailed = outcome.status === 'failed';
+  const isFiltered = outcome.status === 'completed' && outcome.filtered === true;
   return {
     id: envelope.id,
     requestId: envelope.requestId,
     causeId: envelope.causeId,
-    status: isFailed && outcome.cancelled === true ? 'cancelled' : outcome.status,
+    status: isFailed && outcome.cancelled === true ? 'cancelled' : isFiltered ? 'filtered' : outcome.status,
     acceptedAt,
     startedAt: hasStarted ? startedAt : undefined,
     endedAt: now,

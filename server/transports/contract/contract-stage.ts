@@ -2,7 +2,7 @@ import { afterEach, beforeEach } from 'vitest';
 import { patienceMs } from '../../../scripts/test-projects.js';
 import type { DeclaredEvent, Delivery, Subscription } from '../delivery.js';
 import type { Counts } from '../statistics/stats.js';
-import type { TransportManager } from '../transport.js';
+import type { DroppedEvent, TransportManager } from '../transport.js';
 
 // A fake clock takes its steps at once; a busy machine takes longer over those of a real server.
 const fewestSteps = 500;
@@ -15,12 +15,23 @@ export interface ContractHarness {
   advance(ms: number): Promise<void>;
   /** Returns the transport's time in whole milliseconds. */
   now(): Promise<number>;
+  /**
+   * Ends the leases of all running deliveries, as the death of their processes does. Absent if the transport has no
+   * processes but this one.
+   */
+  loseLeases?(): Promise<void>;
   /** Closes everything that the harness opened. */
   release(): Promise<void>;
 }
 
+/** Options of the contract. */
+export interface ContractOptions {
+  /** The transport stores large payloads itself. @default true */
+  readonly isInline?: boolean;
+}
+
 /** Operations of a test on its transport; each test has a new one. */
-export interface ContractStage extends Omit<ContractHarness, 'release'> {
+export interface ContractStage extends Required<Omit<ContractHarness, 'release'>> {
   /** Starts a connection that collects deliveries without committing them. */
   consume(
     subscriptions: readonly (string | Subscription)[],
@@ -48,6 +59,8 @@ export interface ContractStage extends Omit<ContractHarness, 'release'> {
 export class Consumption {
   readonly transport: TransportManager;
   readonly waiting: Delivery[] = [];
+  /** Reports of runs that dropped events. */
+  readonly dropped: DroppedEvent[] = [];
 
   constructor(transport: TransportManager) {
     this.transport = transport;
@@ -92,6 +105,7 @@ export function contractStage(setup: () => Promise<ContractHarness>): ContractSt
     connect: (service) => harness.connect(service),
     advance: (ms) => harness.advance(ms),
     now: () => harness.now(),
+    loseLeases: async () => harness.loseLeases?.(),
     async inTime(ms, act) {
       for (;;) {
         const from = await harness.now();
@@ -109,6 +123,7 @@ export function contractStage(setup: () => Promise<ContractHarness>): ContractSt
         describeProcess: (active) => JSON.stringify({ service, active }),
         subscriptions: subscriptions.map((type) => (typeof type === 'string' ? { type } : type)),
         onDelivery: (delivery) => consumption.take(delivery),
+        onDropped: (event) => consumption.dropped.push(event),
       });
       return consumption;
     },

@@ -1,13 +1,17 @@
 import { describe } from 'vitest';
 import type { Codec } from '../codec.js';
-import { type ContractHarness, type ContractStage, contractStage } from './contract-stage.js';
+import { type ContractHarness, type ContractOptions, type ContractStage, contractStage } from './contract-stage.js';
 import { describeCancel } from './events/cancel.js';
+import { describeConditions } from './events/conditions.js';
 import { describeDebounce } from './events/debounce.js';
 import { describeDelays } from './events/delays.js';
 import { describeEvents } from './events/events.js';
 import { describeFairness } from './events/fairness.js';
 import { describeKeys } from './events/keys.js';
 import { describeOverdueHandlers } from './events/overdue-handlers.js';
+import { describeOverlaps } from './events/overlaps.js';
+import { describePauses } from './events/pauses.js';
+import { describeRates } from './events/rates.js';
 import { describeSubscribers } from './events/subscribers.js';
 import { describeWorkerQueues } from './events/worker-queues.js';
 import { describeConnections } from './processes/connections.js';
@@ -22,7 +26,9 @@ import { describeKeyValues } from './records/key-values.js';
 import { describeLookups } from './records/lookups.js';
 import { describeStatistics } from './records/statistics.js';
 import { describeChildRuns } from './runs/child-runs.js';
+import { describeForks } from './runs/forks.js';
 import { describeInboxes } from './runs/inboxes.js';
+import { describeOffers } from './runs/offers.js';
 import { describeRunRecords } from './runs/run-records.js';
 import { describeRuns } from './runs/runs.js';
 import { describeRunsOfServices } from './runs/runs-of-services.js';
@@ -33,7 +39,11 @@ import { describeVersions } from './runs/versions.js';
 import { describeWaitingRuns } from './runs/waiting-runs.js';
 
 /** Registers the tests that every transport must pass. */
-export function describeTransport(name: string, setup: () => Promise<ContractHarness>): void {
+export function describeTransport(
+  name: string,
+  setup: () => Promise<ContractHarness>,
+  options?: ContractOptions,
+): void {
   describe(`${name} transport`, () => {
     const stage = contractStage(setup);
     describePending(stage);
@@ -44,7 +54,9 @@ export function describeTransport(name: string, setup: () => Promise<ContractHar
     describeChildRuns(stage);
     describeRunRecords(stage);
     describeRunsOfServices(stage);
-    describeInboxes(stage);
+    describeInboxes(stage, options);
+    describeForks(stage);
+    describeOffers(stage);
     describeWaitingRuns(stage);
     describeSuspendedRecords(stage);
     describeVersions(stage);
@@ -79,10 +91,13 @@ export function describeCodedTransport(name: string, setup: () => Promise<Contra
     describeKeys(stage);
     describeDebounce(stage);
     describeCancel(stage);
+    describeConditions(stage);
     describeLookups(stage);
     describeErasure(stage);
     describeSuspensions(stage);
+    describeOffers(stage);
     describeChildRuns(stage);
+    describeForks(stage);
     describeWaitingRuns(stage);
     describeSuspendedRecords(stage);
     describeKeyValues(stage);
@@ -94,6 +109,7 @@ export function describeCodedTransport(name: string, setup: () => Promise<Contra
 function describePending(stage: ContractStage): void {
   describeEvents(stage);
   describeWorkerQueues(stage);
+  describeRates(stage);
   describeDeploys(stage);
   describeFairness(stage);
   describeDeadLetters(stage);
@@ -104,6 +120,9 @@ function describePending(stage: ContractStage): void {
   describeKeys(stage);
   describeDebounce(stage);
   describeCancel(stage);
+  describeConditions(stage);
+  describeOverlaps(stage);
+  describePauses(stage);
   describeLookups(stage);
   describeErasure(stage);
 }

@@ -12,10 +12,10 @@ const limits = fc.oneof(
   fc.record({ rate: fc.record({ max: fc.integer({ min: 1, max: 3 }), perMs: fc.constantFrom(50, 200) }) }),
 );
 const perKey = fc.constantFrom({}, { perKey: {} }, { perKey: { concurrency: 1 } }, { perKey: { concurrency: 2 } });
-const trigger = fc.constantFrom({}, ...['a', 'b'].map((type) => ({ trigger: type })));
+const triggers = fc.subarray(['a', 'b']).map((types) => ({ triggers: types }));
 
 const subscriptions: fc.Arbitrary<Subscription[]> = fc
-  .tuple(limits, limits, perKey, trigger, fc.subarray(types, { minLength: 1 }))
+  .tuple(limits, limits, perKey, triggers, fc.subarray(types, { minLength: 1 }))
   .map(([a, b, keyed, run, handled]) => {
     const all: Subscription[] = [
       { type: 'a', ...a },

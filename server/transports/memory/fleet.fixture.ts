@@ -45,7 +45,7 @@ export class ModelledFleet {
   readonly #ended = new Map<string, number>();
   /** Types that a process has handled. */
   readonly #known = new Set<string>();
-  #trigger: string | undefined;
+  #triggers: readonly string[] = [];
   /** First start that the model forbids. */
   #violation: unknown;
 
@@ -90,7 +90,7 @@ export class ModelledFleet {
     await web.publish(Array.from({ length: count }, (_, index) => envelope(type, { delayMs, ...keyOf(index) })));
     add(this.#received, type, count);
     if (!this.#known.has(type)) add(this.#ended, type, count);
-    if (this.#trigger === type) add(this.#received, 'run', count);
+    if (this.#triggers.includes(type)) add(this.#received, 'run', count);
   }
 
   /** Ends the attempt or the overdue handler that runs for the longest time. */
@@ -149,7 +149,7 @@ export class ModelledFleet {
   /** Follows the settings after a process has joined or left. */
   #adopt(): void {
     const run = this.#effective('run');
-    if (run !== undefined) this.#trigger = run.trigger;
+    if (run !== undefined) this.#triggers = run.triggers ?? [];
     for (const [type, { subscription }] of this.#rates) {
       const effective = this.#effective(type);
       if (effective !== undefined && effective !== subscription) this.#rates.delete(type);

@@ -10,10 +10,12 @@ import { ExpiringMap } from './expiring-map.js';
 export class MemoryKeyValueStore implements KeyValueStore {
   readonly #entries: ExpiringMap<string | string[]>;
   readonly #turns: TurnBudget;
+  readonly #clock: Clock;
 
   constructor(clock: Clock) {
     this.#entries = new ExpiringMap(clock, 'the key-value store');
     this.#turns = new TurnBudget(clock);
+    this.#clock = clock;
   }
 
   async get(key: string): Promise<string | undefined> {
@@ -68,6 +70,10 @@ export class MemoryKeyValueStore implements KeyValueStore {
   async range(key: string, from: number, to: number): Promise<string[]> {
     const list = this.#list(key) ?? [];
     return this.#spend(list.slice(from, Math.max(0, (to < 0 ? list.length + to : to) + 1)));
+  }
+
+  async now(): Promise<number> {
+    return this.#spend(this.#clock.now());
   }
 
   #spend<T>(result: T): T | Promise<T> {

@@ -1,4 +1,4 @@
-import type { LogBounds, LogEntry, LogPage, LogStorage } from '../bounded-log.js';
+import { type LogBounds, type LogEntry, type LogPage, type LogStorage, LogWatchers } from '../bounded-log.js';
 import { TurnBudget } from '../broker/turn-budget.js';
 import type { Clock } from '../clock.js';
 import { ExpiringMap } from './expiring-map.js';
@@ -14,6 +14,7 @@ export class MemoryLog implements LogStorage {
   readonly #logs: ExpiringMap<StoredEntry[]>;
   readonly #clock: Clock;
   readonly #turns: TurnBudget;
+  readonly #watchers = new LogWatchers();
 
   constructor(clock: Clock) {
     this.#logs = new ExpiringMap(clock, 'the logs');
@@ -35,6 +36,7 @@ export class MemoryLog implements LogStorage {
     const [oldestSequence, oldestStart] = [first + texts.length - maxEntries, end - maxBytes];
     dropWhile(entries, ({ sequence, start }) => sequence < oldestSequence || start < oldestStart);
     this.#logs.set(name, entries, expiresAt - at);
+    this.#watchers.notify(name);
     await this.#turns.spendCall(end - (last?.start ?? 0));
     return first;
   }
@@ -51,7 +53,16 @@ export class MemoryLog implements LogStorage {
 
   async delete(name: string): Promise<boolean> {
     await this.#turns.spendCall();
+    return this.drop(name);
+  }
+
+  /** Deletes a log at once. */
+  drop(name: string): boolean {
     return this.#logs.delete(name);
+  }
+
+  async watch(name: string, onAppend: () => void): Promise<() => void> {
+    return this.#watchers.add(name, onAppend);
   }
 
   /** Returns the entries of a log that have not expired. The log expires with its last one. */

@@ -2,6 +2,7 @@ import { OptionChecker } from '../../options.js';
 import { CheckedLog } from '../bounded-log.js';
 import { Broker } from '../broker/broker.js';
 import { BrokerManager } from '../broker/broker-manager.js';
+import { noJournal } from '../broker/journal.js';
 import { type Clock, systemClock } from '../clock.js';
 import { type Codec, resolveCodec } from '../codec.js';
 import { CodedTransport } from '../coded-transport.js';
@@ -51,9 +52,12 @@ export function memoryTransport(options: MemoryTransportOptions = {}): Transport
   const { maxDeadLetterAgeMs = Number.POSITIVE_INFINITY } = options;
   const { maxPending = 1_000_000, maxPendingBytes = 512 * 1024 * 1024 } = options;
   const { maxDeadLetters = defaultMaxDeadLetters, clock = systemClock } = options;
-  const broker = new Broker(clock, { maxPending, maxPendingBytes, maxDeadLetters, maxDeadLetterAgeMs });
+  const logs = new MemoryLog(clock);
+  const journal = { ...noJournal, dropLog: (name: string) => void logs.drop(name) };
+  const limits = { maxPending, maxPendingBytes, maxDeadLetters, maxDeadLetterAgeMs };
+  const broker = new Broker(clock, limits, journal);
   const kv = new CheckedKeyValueStore(new MemoryKeyValueStore(clock));
-  const log = new CheckedLog(new MemoryLog(clock));
+  const log = new CheckedLog(logs);
   return {
     connect: ({ service }) => {
       const manager = new BrokerManager('memory', service, broker, { kv, log });

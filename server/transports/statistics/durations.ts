@@ -1,5 +1,4 @@
 import { minuteMs } from '../limits.js';
-import type { NumberReader, NumberWriter } from './packed-numbers.js';
 import type { DurationCounts, Durations } from './stats.js';
 
 const relativeError = 0.1;
@@ -46,9 +45,10 @@ export class DurationSketch {
   #count = 0;
   #longestMs = -1;
 
-  /** Returns the sketch that {@link DurationSketch.toJSON} wrote. */
-  static from([first = 0, ...counts]: readonly number[]): DurationSketch {
+  /** Returns the sketch that {@link DurationSketch.toJSON} wrote. @param longestMs its longest duration, if it is known */
+  static from([first = 0, ...counts]: readonly number[], longestMs = -1): DurationSketch {
     const sketch = new DurationSketch();
+    sketch.#longestMs = longestMs;
     for (const [index, count] of counts.entries()) if (count > 0) sketch.addBucket(first + index, count);
     return sketch;
   }
@@ -277,7 +277,7 @@ export class DurationTotals {
   }
 
   /** Writes the counts and their sum. */
-  write(writer: NumberWriter): void {
+  write(writer: { write(value: number): void }): void {
     const wholeMs = Math.floor(this.#sumMs);
     writer.write(Math.min(wholeMs, Number.MAX_SAFE_INTEGER));
     writer.write(Math.round((this.#sumMs - wholeMs) * unitsPerMs));
@@ -285,7 +285,7 @@ export class DurationTotals {
   }
 
   /** Reads what `write` has written. */
-  read(reader: NumberReader): void {
+  read(reader: { next(): number }): void {
     this.#sumMs = reader.next() + reader.next() / unitsPerMs;
     for (let index = 0; index < this.#counts.length; index += 1) this.#counts[index] = reader.next();
   }

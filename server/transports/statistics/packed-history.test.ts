@@ -35,25 +35,33 @@ function body(history: PeriodHistory, now: number): unknown {
   return [history.recent(now), history.durations(now), history.histories(now), rounded];
 }
 
+/** Stores what has changed, and deletes the hours that are no longer retained. */
+function store(history: PeriodHistory, parts: Map<string, string>): void {
+  history.closeMinute();
+  const changes = history.pack();
+  for (const [name, text] of changes.parts) parts.set(name, text);
+  for (const name of parts.keys()) if (Number(name) < (changes.firstHour ?? 0)) parts.delete(name);
+}
+
 it('is the same whether it is stored after each minute or stays in memory', () => {
   fc.assert(
     fc.property(minutes, fc.nat({ max: 3 }), (all, later) => {
       const direct = new PeriodHistory();
-      let texts = { minutes: '', latest: '', past: '' };
+      const parts = new Map<string, string>();
       let minute = first;
       for (const [gap, each] of all) {
         const hour = Math.floor(minute / 60);
         minute += gap;
         direct.add(minute, each);
-        // As a store does, which reads the past only if an hour has ended.
-        const { past, ...rest } = texts;
-        const stored = PeriodHistory.unpack(Math.floor(minute / 60) === hour ? rest : texts);
+        // As a store does, which reads the hours only if one has ended, and the periods of 5 minutes before never.
+        const names = Math.floor(minute / 60) === hour ? ['minutes', 'latest'] : ['minutes', 'latest', 'hours'];
+        const stored = new PeriodHistory().restore(names.map((name) => [name, parts.get(name) ?? '']));
         stored.add(minute, each);
-        const packed = stored.pack();
-        texts = { ...packed, past: packed.past ?? past };
+        store(stored, parts);
       }
       const now = (minute + later) * minuteMs;
-      expect(body(PeriodHistory.unpack(texts), now)).toEqual(body(direct, now));
+      expect(body(new PeriodHistory().restore(parts), now)).toEqual(body(direct, now));
+      expect(parts.size).toBeLessThanOrEqual(3 + 49);
     }),
     { numRuns: runs(60) },
   );
@@ -62,13 +70,13 @@ it('is the same whether it is stored after each minute or stays in memory', () =
 it('counts in the newest minute what a store with a clock that was set back has counted', () => {
   const none = { buckets: [], longestMs: -1 };
   const one = { counts: [1, 0, 0, 0, 0], waits: { buckets: [[3, 1]], longestMs: 2 }, durations: none } as const;
-  let texts = { minutes: '', latest: '', past: '' };
+  const parts = new Map<string, string>();
   for (const minute of [first + 61, first + 61, first + 2, first + 62, first]) {
-    const history = PeriodHistory.unpack(texts);
+    const history = new PeriodHistory().restore(parts);
     history.add(minute, one);
-    texts = { ...texts, ...history.pack(), past: '' };
+    store(history, parts);
   }
-  const history = PeriodHistory.unpack(texts);
+  const history = new PeriodHistory().restore(parts);
   const { minutes: byMinute, fiveMinutes, hours } = history.histories((first + 62) * minuteMs);
   expect(byMinute.received.filter((received) => received > 0)).toEqual([3, 2]);
   for (const { received } of [fiveMinutes, hours]) expect(received.filter((each) => each > 0)).toEqual([5]);
@@ -82,8 +90,15 @@ it('is read without an error whatever something else has written', () => {
   );
   fc.assert(
     fc.property(text, text, text, counted, (one, latest, past, each) => {
-      const history = PeriodHistory.unpack({ minutes: one, latest, past });
+      const hour = String(first / 60 - 1);
+      const history = new PeriodHistory().restore([
+        ['minutes', one],
+        ['latest', latest],
+        ['hours', past],
+        [hour, past],
+      ]);
       history.add(first, each);
+      history.closeMinute();
       history.pack();
       expect(history.histories(first * minuteMs).minutes.received).toHaveLength(60);
     }),

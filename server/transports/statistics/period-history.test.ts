@@ -1,14 +1,14 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { runs } from '../../../scripts/property-tests.js';
 import { Broker } from '../broker/broker.js';
 import { systemClock } from '../clock.js';
 import { durationOfBucket } from './durations.js';
+import { NumberReader } from './packed-periods.js';
 import { PeriodHistory } from './period-history.js';
-import { OpenPeriod } from './period-series.js';
-import { periodKinds, RecentMinutes } from './periods.js';
+import { periodKinds, RecentMinutes, rangePeriods } from './periods.js';
 import { periodCounters, type RecentActivity } from './stats.js';
 
 const minute = 60_000;
@@ -116,6 +116,33 @@ it('counts in the latest minute after the clock was set back', () => {
   expect(sum(history.histories(start + minute).minutes.failed)).toBe(2);
 });
 
+it('reads for a poll the last hour at most, once a minute, and for a range the hours that it covers', () => {
+  const history = new PeriodHistory();
+  const end = start + 7 * 24 * 60 * minute;
+  for (let at = start; at < end; at += minute) history.count('received', at);
+  const next = vi.spyOn(NumberReader.prototype, 'next');
+  onTestFinished(() => next.mockRestore());
+  const numbersOf = (read: () => unknown): number => {
+    next.mockClear();
+    read();
+    return next.mock.calls.length;
+  };
+  const range = (from: number, to: number) => (): void => {
+    const periods = rangePeriods(from, to, end - 1);
+    expect(history.range(periods).received).toBe((periods.to - periods.from + 1) * (periods.kind.stepMs / minute));
+  };
+  const [perPeriod, hour] = [3, 60 * minute];
+  // A poll looks at 20 minutes; the newest ones have durations.
+  expect(numbersOf(() => history.recent(end - 1))).toBeLessThan(60 * perPeriod);
+  history.count('retried', end - 1);
+  expect(numbersOf(() => history.recent(end - 1))).toBe(0);
+  const latest = 13 * perPeriod + 13 * 2;
+  expect(numbersOf(range(end - 30 * hour, end - 29 * hour))).toBeLessThanOrEqual(2 * 13 * perPeriod + latest);
+  expect(numbersOf(range(end - hour / 2, end))).toBeLessThanOrEqual(61 * perPeriod + 12);
+  expect(numbersOf(range(end - 100 * hour, end))).toBeLessThanOrEqual(168 * perPeriod);
+  expect(numbersOf(() => history.histories(end - 1))).toBeGreaterThan(700 * perPeriod);
+});
+
 it('drops what is older than a week', () => {
   const history = new PeriodHistory();
   history.count('received', start);
@@ -133,6 +160,7 @@ it('returns the same recent activity, whether or not it was read before', () => 
     reads: fc.boolean(),
   });
   const restored = fc.array(fc.nat({ max: 30 }), { maxLength: 3 });
+  const none = { buckets: [], longestMs: -1 };
   fc.assert(
     fc.property(restored, fc.array(action, { maxLength: 60 }), (minutesAgo, actions) => {
       const [often, once] = [new PeriodHistory(), new PeriodHistory()];
@@ -148,7 +176,7 @@ it('returns the same recent activity, whether or not it was read before', () => 
       };
       for (const ago of [...new Set(minutesAgo)].sort((a, b) => b - a)) {
         for (const history of [often, once]) {
-          history.restore('minutes', new OpenPeriod(start / minute - ago, [ago, 1, 0, 0, 0]));
+          history.add(start / minute - ago, { counts: [ago, 1, 0, 0, 0], waits: none, durations: none });
         }
         read(start);
       }

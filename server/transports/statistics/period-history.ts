@@ -1,14 +1,22 @@
 import { DurationTotals, durationBucket } from './durations.js';
-import { NumberReader, NumberWriter } from './packed-numbers.js';
-import { ClosedPeriods, OpenPeriod, PeriodSeries } from './period-series.js';
+import {
+  addPeriod,
+  NumberReader,
+  NumberWriter,
+  OpenPeriod,
+  packPeriods,
+  readPeriods,
+  sumMinutes,
+  unpackPeriods,
+  withoutDurations,
+  writePeriods,
+} from './packed-periods.js';
 import {
   buildHistory,
   type ClosedMinutes,
-  lastPeriods,
+  type ClosedPeriod,
   noActivity,
-  noCounts,
   type PeriodKind,
-  type PeriodRecord,
   periodKinds,
   periodOf,
   type RangePeriods,
@@ -27,14 +35,17 @@ import {
 } from './stats.js';
 
 const { minutes, fiveMinutes, hours } = periodKinds;
+const fivesPerHour = hours.stepMs / fiveMinutes.stepMs;
+/** Number of hours before the current one whose periods of 5 minutes are shown. */
+const pastHours = Math.ceil(fiveMinutes.length / fivesPerHour);
 // Histories are packed one after the other.
 const writer = new NumberWriter();
 
 type Counter = (typeof periodCounters)[number];
 const counterIndex = Object.fromEntries(periodCounters.map((name, index) => [name, index])) as Record<Counter, number>;
 
-/** Receives a period of a history. */
-export type PeriodListener = (period: OpenPeriod, kind: keyof Histories) => void;
+/** Receives the current minute of a history when it has new counts. */
+export type MinuteListener = (minute: OpenPeriod, history: PeriodHistory) => void;
 
 /** Durations that a store has counted in a minute. */
 export interface CountedDurations {
@@ -44,7 +55,7 @@ export interface CountedDurations {
   readonly longestMs: number;
 }
 
-/** What a store has counted in a minute. */
+/** Counts of one minute, as a store has them. */
 export interface CountedMinute {
   /** In the order of `periodCounters`. */
   readonly counts: readonly number[];
@@ -52,33 +63,57 @@ export interface CountedMinute {
   readonly durations: CountedDurations;
 }
 
-/** History as a store has it. Each text is empty if there is nothing. */
-export interface PackedHistory {
-  /** The last hour by the minute. Readers of many types need nothing else. */
-  readonly minutes: string;
-  /** Durations since the creation, the last periods of 5 minutes and the current hour with their durations. */
-  readonly latest: string;
-  /** Periods of 5 minutes and hours that were over when the last hour began. */
-  readonly past: string;
+/**
+ * Texts of the minutes of a history that are over, by their names, as a store has them:
+ *
+ * - `minutes` the last hour by the minute. Readers of many types need nothing else.
+ * - `latest` durations since the creation, the last periods of 5 minutes and the current hour with their durations
+ * - `hours` the hours before the current one
+ * - the number of an hour, counted from the epoch: its periods of 5 minutes, from the end of the hour on
+ */
+export type PackedHistory = Iterable<readonly [name: string, text: string]>;
+
+/** Parts of a history that have changed. */
+export interface HistoryChanges {
+  readonly parts: ReadonlyMap<string, string>;
+  /** First hour that is retained; parts of earlier ones are to be deleted. `undefined` if no hour has ended. */
+  readonly firstHour: number | undefined;
+}
+
+/** Returns the names of the parts that a range needs, if periods of this kind cover it. @param from in epoch milliseconds */
+export function partsOfRange(kind: keyof Histories, from: number, to: number): readonly string[] {
+  if (kind === 'minutes') return ['minutes'];
+  if (kind === 'hours') return ['latest', 'hours'];
+  const first = periodOf(from, hours);
+  const count = Math.max(0, Math.min(periodOf(to, hours) - first, pastHours)) + 1;
+  return ['latest', ...Array.from({ length: count }, (_, index) => String(first + index))];
 }
 
 /**
- * Counts, waiting times and durations of one type by the minute, 5 minutes and hour. A busy type takes at most 25 kB;
- * 30 kB if its durations span three decades and it has 65,536 events per 5 minutes.
+ * Counts, waiting times and durations of one type by the minute, 5 minutes and hour. Minutes that are over are packed, in
+ * memory as in every store. A busy type takes at most 25 kB; 30 kB if its durations span three decades and it has 65,536
+ * events per 5 minutes.
  */
 export class PeriodHistory {
   readonly #total: PeriodHistory | undefined;
-  readonly #onChange: PeriodListener | undefined;
-  readonly #minutes = new ClosedPeriods(minutes, recentMinutes - 1);
-  readonly #fives = new PeriodSeries(fiveMinutes, recentFives);
-  readonly #hours = new PeriodSeries(hours, 1);
+  readonly #onChange: MinuteListener | undefined;
   #open = new OpenPeriod(-1);
   /** End of the open minute in epoch milliseconds. */
   #openUntil = 0;
-  /** An hour has ended since the history was packed. */
-  #hasNewPast = false;
-  readonly #waitTotals = new DurationTotals();
-  readonly #durationTotals = new DurationTotals();
+  #minutes = '';
+  /** Sum of the closed minutes of the current 5 minutes, and the periods before it with their durations. */
+  #five = new OpenPeriod(-1);
+  #fives = '';
+  /** Sum of the closed minutes of the current hour, and the hours before it. */
+  #hour = new OpenPeriod(-1);
+  #hours = '';
+  /** Periods of 5 minutes of the hours that are over, by hour. */
+  readonly #past = new Map<number, string>();
+  /** Parts that have changed since {@link markStored}. */
+  readonly #changed = new Set<string>();
+  readonly #totals = { wait: new DurationTotals(), duration: new DurationTotals() };
+  /** Both as they were when the last minute was closed. */
+  #closedTotals = '';
   /** First minute of the trend that was read last. */
   #readFirst = -1;
   /** Sums of the minutes before the open one; `undefined` if the open one is another since the last read. */
@@ -88,103 +123,103 @@ export class PeriodHistory {
 
   /**
    * @param total history of all types, which counts the same events
-   * @param onChange receives each period with new counts
+   * @param onChange receives each change of the current minute
    */
-  constructor(total?: PeriodHistory, onChange?: PeriodListener) {
+  constructor(total?: PeriodHistory, onChange?: MinuteListener) {
     this.#total = total;
     this.#onChange = onChange;
   }
 
-  /** Returns the history of a store. `past` may be left out if no hour ends, and if nobody reads it. */
-  static unpack({
-    minutes: lastHour,
-    latest,
-    past = '',
-  }: Omit<PackedHistory, 'past'> & { past?: string }): PeriodHistory {
-    const history = new PeriodHistory();
-    const reader = new NumberReader(past);
-    history.#fives.readPast(reader);
-    history.#hours.readPast(reader);
-    const latestReader = new NumberReader(latest);
-    for (const totals of [history.#waitTotals, history.#durationTotals]) totals.read(latestReader);
-    history.#fives.readLatest(latestReader);
-    history.#hours.readLatest(latestReader);
-    history.#minutes.read(new NumberReader(lastHour));
-    return history;
+  /** Adds the parts of a store to an empty history, and returns it. Parts that nobody reads may be left out. */
+  restore(packed: PackedHistory): this {
+    for (const [name, text] of packed) {
+      if (name === 'minutes') this.#minutes = text;
+      else if (name === 'latest') this.#restoreLatest(text);
+      else if (name === 'hours') this.#hours = text;
+      else if (/^\d+$/.test(name)) this.#past.set(Number(name), text);
+    }
+    return this;
   }
 
-  /** Closes the minute, and returns the history. `past` is left out if it is as it was when the history was unpacked. */
-  pack(): Omit<PackedHistory, 'past'> & { readonly past: string | undefined } {
-    this.#close(-1);
-    this.#minutes.write(writer);
-    const lastHour = writer.take();
-    for (const totals of [this.#waitTotals, this.#durationTotals]) totals.write(writer);
-    this.#fives.writeLatest(writer);
-    this.#hours.writeLatest(writer);
-    const latest = writer.take();
-    if (!this.#hasNewPast) return { minutes: lastHour, latest, past: undefined };
-    this.#hasNewPast = false;
-    this.#fives.writePast(writer);
-    this.#hours.writePast(writer);
-    return { minutes: lastHour, latest, past: writer.take() };
+  #restoreLatest(text: string): void {
+    const reader = new NumberReader(text);
+    for (const totals of Object.values(this.#totals)) totals.read(reader);
+    const [five, ...fives] = readPeriods(reader);
+    const [hour] = readPeriods(reader);
+    if (five !== undefined) this.#five = OpenPeriod.of(five);
+    if (hour !== undefined) this.#hour = OpenPeriod.of(hour);
+    this.#fives = packPeriods(fives);
   }
 
-  /** Adds a saved period; those of a kind in ascending order. */
-  restore(kind: keyof Histories, period: OpenPeriod): void {
-    if (kind === 'minutes') {
-      if (this.#open.period !== -1) this.#minutes.add(this.#open);
-      this.#setOpen(period);
-    } else this.#series(kind).restore(period);
+  /** Number of the open minute; -1 if there is none. */
+  get openMinute(): number {
+    return this.#open.period;
+  }
+
+  /** A minute was closed that is not stored. */
+  get hasChanges(): boolean {
+    return this.#changed.size > 0;
+  }
+
+  /** Returns the parts that have changed. The open minute is not part of them. */
+  pack(): HistoryChanges {
+    const parts = new Map([...this.#changed].map((name) => [name, this.#pack(name)]));
+    return { parts, firstHour: parts.has('hours') ? this.#hour.period - pastHours : undefined };
+  }
+
+  /** Reports that a store has the changes. */
+  markStored(): void {
+    this.#changed.clear();
+  }
+
+  #pack(name: string): string {
+    if (name === 'minutes') return this.#minutes;
+    if (name === 'hours') return this.#hours;
+    if (name !== 'latest') return this.#past.get(Number(name)) ?? '';
+    writer.writeText(this.#closedTotals);
+    writePeriods(writer, [this.#five.stored(), ...unpackPeriods(this.#fives)]);
+    writePeriods(writer, [this.#hour.stored()]);
+    return writer.take();
   }
 
   count(counter: Counter, now: number): void {
     const minute = this.#current(now);
     const index = counterIndex[counter];
     minute.counts[index] = (minute.counts[index] ?? 0) + 1;
-    this.#onChange?.(minute, 'minutes');
+    this.#onChange?.(minute, this);
     this.#total?.count(counter, now);
   }
 
   countWait(waitMs: number, now: number): void {
-    this.#addWait(durationBucket(waitMs), waitMs, now);
+    this.#measure('wait', durationBucket(waitMs), waitMs, now);
   }
 
   countDuration(durationMs: number, now: number): void {
-    this.#addDuration(durationBucket(durationMs), durationMs, now);
+    this.#measure('duration', durationBucket(durationMs), durationMs, now);
   }
 
-  #addWait(bucket: number, waitMs: number, now: number): void {
+  #measure(kind: 'wait' | 'duration', bucket: number, ms: number, now: number): void {
     const minute = this.#current(now);
-    minute.wait.addBucket(bucket, 1);
-    minute.wait.noteLongest(waitMs);
-    this.#waitTotals.add(bucket, 1);
-    this.#onChange?.(minute, 'minutes');
-    if (this.#total !== undefined) this.#total.#addWait(bucket, waitMs, now);
-  }
-
-  #addDuration(bucket: number, durationMs: number, now: number): void {
-    const minute = this.#current(now);
-    minute.duration.addBucket(bucket, 1);
-    minute.duration.noteLongest(durationMs);
-    this.#durationTotals.add(bucket, 1);
-    this.#onChange?.(minute, 'minutes');
-    if (this.#total !== undefined) this.#total.#addDuration(bucket, durationMs, now);
+    minute[kind].addBucket(bucket, 1);
+    minute[kind].noteLongest(ms);
+    this.#totals[kind].add(bucket, 1);
+    this.#onChange?.(minute, this);
+    if (this.#total !== undefined) this.#total.#measure(kind, bucket, ms, now);
   }
 
   /** Adds what a store has counted in a minute; minutes in ascending order. */
   add(minute: number, { counts, waits, durations }: CountedMinute): void {
     const open = this.#current(minute * minutes.stepMs);
-    for (const [index, count] of counts.entries()) open.counts[index] = (open.counts[index] ?? 0) + count;
-    for (const [bucket, count] of waits.buckets) {
-      open.wait.addBucket(bucket, count);
-      this.#waitTotals.add(bucket, count);
+    open.addCounts(counts);
+    const measured = { wait: waits, duration: durations };
+    for (const kind of ['wait', 'duration'] as const) {
+      const { buckets, longestMs } = measured[kind];
+      for (const [bucket, count] of buckets) {
+        open[kind].addBucket(bucket, count);
+        this.#totals[kind].add(bucket, count);
+      }
+      open[kind].noteLongest(longestMs);
     }
-    for (const [bucket, count] of durations.buckets) {
-      open.duration.addBucket(bucket, count);
-      this.#durationTotals.add(bucket, count);
-    }
-    open.wait.noteLongest(waits.longestMs);
-    open.duration.noteLongest(durations.longestMs);
   }
 
   /**
@@ -195,31 +230,26 @@ export class PeriodHistory {
   recent(now: number, sums: RecentMinutes = new RecentMinutes(periodOf(now, minutes))): RecentActivity {
     if (this.#recent !== undefined && this.#readFirst === sums.first) return this.#recent;
     const { period, counts, wait, duration } = this.#open;
-    if (Math.max(period, this.#minutes.newest) < sums.first) {
-      this.#closed = undefined;
-      this.#recent = undefined;
+    if (this.#readFirst !== sums.first) this.#closed = undefined;
+    this.#readFirst = sums.first;
+    if (period < sums.first && newestOf(this.#minutes) < sums.first) {
+      this.#recent = noActivity;
       return noActivity;
     }
-    if (this.#closed === undefined || this.#readFirst !== sums.first) this.#closed = this.#sumClosed(sums);
+    this.#closed ??= sumMinutes(this.#minutes, sums);
     sums.addClosed(this.#closed);
     sums.addCounts(period, counts[0] ?? 0, counts[1] ?? 0, counts[2] ?? 0, counts[3] ?? 0, counts[4] ?? 0);
-    this.#readFirst = sums.first;
     this.#recent = period < sums.firstWithDurations ? sums.take() : sums.take(wait, duration);
     return this.#recent;
   }
 
-  #sumClosed(sums: RecentMinutes): ClosedMinutes {
-    this.#minutes.addCountsTo(sums);
-    this.#minutes.addDurationsTo(sums.waits, sums.durations, sums.firstWithDurations);
-    return sums.takeClosed();
-  }
-
   histories(now: number): Histories {
-    return {
-      minutes: buildHistory(minutes, now, (minute) => this.#minute(minute)),
-      fiveMinutes: buildHistory(fiveMinutes, now, (five) => this.#coarse(this.#fives, fiveMinutes, five)),
-      hours: buildHistory(hours, now, (hour) => this.#coarse(this.#hours, hours, hour)),
+    const build = (name: keyof Histories): Histories['hours'] => {
+      const kind = periodKinds[name];
+      const current = periodOf(now, kind);
+      return buildHistory(kind, now, this.#periods(name, current - kind.length + 1, current));
     };
+    return { minutes: build('minutes'), fiveMinutes: build('fiveMinutes'), hours: build('hours') };
   }
 
   /** Returns the percentiles of the waiting times and the durations. */
@@ -233,78 +263,135 @@ export class PeriodHistory {
 
   /** Returns the durations since the creation of this history. */
   totals(): TypeDurations {
-    return { waitMs: this.#waitTotals.counts(), durationMs: this.#durationTotals.counts() };
+    return { waitMs: this.#totals.wait.counts(), durationMs: this.#totals.duration.counts() };
   }
 
+  /** Returns the counts of a range. It reads the hours that the range covers. */
   range({ name, from, to }: RangePeriods): PeriodCounts {
-    const read = {
-      minutes: (period: number) => this.#minute(period),
-      fiveMinutes: (period: number) => this.#coarse(this.#fives, fiveMinutes, period),
-      hours: (period: number) => this.#coarse(this.#hours, hours, period),
-    }[name];
-    return sumPeriods(lastPeriods(to, to - from + 1).map((period) => read(period)?.counts ?? noCounts));
+    return sumPeriods(this.#periods(name, from, to));
   }
 
   #last5Min(now: number): OpenPeriod {
     const first = periodOf(now, minutes) - recentMinutes + 1;
-    const sum = new OpenPeriod(first);
-    this.#minutes.addDurationsTo(sum.wait, sum.duration, first);
-    if (this.#open.period >= first) sum.add(this.#open);
-    return sum;
+    return this.#sumDurations(this.#minutes, first, this.#open.period);
   }
 
   #lastHour(now: number): OpenPeriod {
     const first = periodOf(now, fiveMinutes) - recentFives + 1;
-    const sum = new OpenPeriod(first);
-    this.#fives.addDurationsTo(sum.wait, sum.duration, first);
-    if (periodOf(this.#open.period * minutes.stepMs, fiveMinutes) >= first) sum.add(this.#open);
+    const sum = this.#sumDurations(this.#fives, first, this.#openIn(fiveMinutes));
+    if (this.#five.period >= first) sum.add(this.#five);
     return sum;
   }
 
-  #minute(minute: number): PeriodRecord | undefined {
-    return this.#open.period === minute ? this.#open.record() : this.#minutes.get(minute);
+  /** Sums packed periods from `first` on, and the open minute if its period is one of them. */
+  #sumDurations(periods: string, first: number, openPeriod: number): OpenPeriod {
+    const sum = new OpenPeriod(first);
+    for (const { period, durations } of unpackPeriods(periods)) {
+      if (period >= first) durations?.addTo(sum.wait, sum.duration);
+    }
+    if (openPeriod >= first) sum.add(this.#open);
+    return sum;
   }
 
-  /** Returns a period of 5 minutes or of an hour, with the minute that is still open. */
-  #coarse(series: PeriodSeries, kind: PeriodKind, period: number): PeriodRecord | undefined {
-    if (periodOf(this.#open.period * minutes.stepMs, kind) !== period) return series.get(period);
-    const sum = new OpenPeriod(period);
-    const current = series.current(period);
-    if (current !== undefined) sum.add(current);
+  /** Returns the periods from `from` to `to`. */
+  *#periods(name: keyof Histories, from: number, to: number): Iterable<ClosedPeriod> {
+    for (const each of this.#packed(name, from, to)) if (each.period >= from && each.period <= to) yield each;
+  }
+
+  /** Returns the periods of a range, and maybe others. */
+  *#packed(name: keyof Histories, from: number, to: number): Iterable<ClosedPeriod> {
+    if (name === 'minutes') {
+      yield* unpackPeriods(this.#minutes);
+      yield this.#open.closed();
+    } else if (name === 'hours') {
+      yield* unpackPeriods(this.#hours);
+      yield* this.#withOpen(this.#hour, hours);
+    } else {
+      const current = this.#hour.period;
+      for (let hour = hourOf(from); hour <= Math.min(hourOf(to), current - 1); hour += 1) {
+        yield* unpackPeriods(this.#past.get(hour) ?? '');
+      }
+      for (const each of unpackPeriods(this.#fives)) if (hourOf(each.period) >= current) yield each;
+      yield* this.#withOpen(this.#five, fiveMinutes);
+    }
+  }
+
+  /** Returns a sum of closed minutes with the open one, which may be the first of its period. */
+  *#withOpen(closed: OpenPeriod, kind: PeriodKind): Iterable<ClosedPeriod> {
+    const period = this.#openIn(kind);
+    const sum = new OpenPeriod(Math.max(closed.period, period));
+    if (period > closed.period) yield closed.closed();
+    else sum.add(closed);
     sum.add(this.#open);
-    return sum.record();
+    yield sum.closed();
+  }
+
+  /** Returns the period of the open minute; -1 if there is none. */
+  #openIn(kind: PeriodKind): number {
+    return this.#open.period === -1 ? -1 : periodOf(this.#open.period * minutes.stepMs, kind);
   }
 
   #current(now: number): OpenPeriod {
     // A clock that is set back counts in the latest minute.
-    if (now >= this.#openUntil) this.#close(periodOf(now, minutes));
+    if (now >= this.#openUntil) this.#setOpen(Math.max(periodOf(now, minutes), newestOf(this.#minutes)));
     this.#recent = undefined;
     return this.#open;
   }
 
-  #setOpen(period: OpenPeriod): void {
-    this.#open = period;
-    this.#openUntil = (period.period + 1) * minutes.stepMs;
+  #setOpen(period: number): void {
+    this.closeMinute();
+    this.#open = new OpenPeriod(period);
+    this.#openUntil = (period + 1) * minutes.stepMs;
+  }
+
+  /** Adds the open minute to the packed ones. */
+  closeMinute(): void {
+    const minute = this.#open;
+    this.#open = new OpenPeriod(-1);
+    this.#openUntil = 0;
     this.#closed = undefined;
     this.#recent = undefined;
-  }
-
-  #close(next: number): void {
-    const closed = this.#open;
-    this.#setOpen(new OpenPeriod(next));
-    if (closed.period === -1) return;
-    const hour = this.#hours.newest;
-    const at = closed.period * minutes.stepMs;
-    this.#minutes.add(closed);
-    for (const kind of ['fiveMinutes', 'hours'] as const) {
-      const period = this.#series(kind).open(periodOf(at, periodKinds[kind]));
-      period.add(closed);
-      this.#onChange?.(period, kind);
+    if (minute.period === -1) return;
+    this.#minutes = addPeriod(this.#minutes, minute, minutes.length, recentMinutes - 1);
+    for (const totals of Object.values(this.#totals)) totals.write(writer);
+    this.#closedTotals = writer.take();
+    this.#changed.add('minutes').add('latest');
+    const at = minute.period * minutes.stepMs;
+    const [five, hour] = [periodOf(at, fiveMinutes), periodOf(at, hours)];
+    // A clock that was set back does not open a period again.
+    if (five > this.#five.period) {
+      if (this.#five.period !== -1) this.#fives = addPeriod(this.#fives, this.#five, recentFives - 1, recentFives - 1);
+      this.#five = new OpenPeriod(five);
     }
-    if (hour !== undefined && this.#hours.newest !== hour) this.#hasNewPast = true;
+    if (hour > this.#hour.period) {
+      if (this.#hour.period !== -1) this.#endHour(hour);
+      this.#hour = new OpenPeriod(hour);
+    }
+    this.#five.add(minute);
+    this.#hour.add(minute);
   }
 
-  #series(kind: 'fiveMinutes' | 'hours'): PeriodSeries {
-    return kind === 'fiveMinutes' ? this.#fives : this.#hours;
+  #endHour(next: number): void {
+    const ended = this.#hour.period;
+    const fives = [...unpackPeriods(this.#fives)].filter(({ period }) => hourOf(period) === ended);
+    this.#past.set(ended, packPeriods(fives.map(withoutDurations)));
+    this.#hours = addPeriod(this.#hours, this.#hour, hours.length, 0);
+    this.#changed.add('hours').add(String(ended));
+    for (const hour of this.#past.keys()) {
+      if (hour >= next - pastHours) continue;
+      this.#past.delete(hour);
+      this.#changed.delete(String(hour));
+    }
   }
+}
+
+/** Returns the hour of a period of 5 minutes. */
+function hourOf(five: number): number {
+  return Math.floor(five / fivesPerHour);
+}
+
+/** Returns the number of the newest packed period; -1 if there is none. */
+function newestOf(periods: string): number {
+  for (const { period } of unpackPeriods(periods)) return period;
+  return -1;
 }

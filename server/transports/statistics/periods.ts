@@ -22,6 +22,9 @@ export const periodKinds: Readonly<Record<keyof Histories, PeriodKind>> = {
   hours: { stepMs: 60 * minuteMs, length: 168 },
 };
 
+/** Names of the three histories, the finest first. */
+export const historyNames: readonly (keyof Histories)[] = ['minutes', 'fiveMinutes', 'hours'];
+
 /** Number of minutes of `last5Min`, the current one included. */
 export const recentMinutes = 6;
 
@@ -31,57 +34,48 @@ export const trendMinutes = 20;
 /** Number of periods of 5 minutes in `lastHour`, the current one included. */
 export const recentFives = 13;
 
-/** Counts of one period, and its percentiles as buckets of durations. */
-export interface PeriodRecord {
-  readonly counts: PeriodCounts;
+/** Counts and percentiles of a period. */
+export interface ClosedPeriod {
+  readonly period: number;
+  /** In the order of `periodCounters`. */
+  readonly counts: readonly number[];
+  /** Buckets of the 95th percentiles. */
   readonly waitBucket: number | undefined;
   readonly durationBucket: number | undefined;
 }
-
-/** Counts of a period without events. */
-export const noCounts: PeriodCounts = { received: 0, completed: 0, failed: 0, cancelled: 0, retried: 0 };
 
 /** Returns the number of the period of `at`, counted from the epoch. */
 export function periodOf(at: number, { stepMs }: PeriodKind): number {
   return Math.floor(at / stepMs);
 }
 
-/** Adds up counts. */
-export function sumPeriods(all: Iterable<PeriodCounts>): PeriodCounts {
-  const sum = { ...noCounts };
-  for (const counts of all) for (const counter of periodCounters) sum[counter] += counts[counter];
+/** Adds up the counts of periods. */
+export function sumPeriods(periods: Iterable<ClosedPeriod>): PeriodCounts {
+  const sum = noPeriodCounts();
+  for (const { counts } of periods) {
+    for (const [index, counter] of periodCounters.entries()) sum[counter] += counts[index] ?? 0;
+  }
   return sum;
 }
 
-/** Returns the numbers of the `count` periods that end with the current one, oldest first. */
-export function lastPeriods(current: number, count: number): readonly number[] {
-  return Array.from({ length: count }, (_, index) => current - count + 1 + index);
-}
-
-/** Builds a history. @param read returns the record of a period */
-export function buildHistory(
-  kind: PeriodKind,
-  now: number,
-  read: (period: number) => PeriodRecord | undefined,
-): History {
-  const periods = lastPeriods(periodOf(now, kind), kind.length);
-  const records = periods.map(read);
-  const column = (of: (counts: PeriodCounts) => number): readonly number[] =>
-    records.map((record) => (record === undefined ? 0 : of(record.counts)));
-  const times = (of: (record: PeriodRecord) => number | undefined): readonly (number | null)[] =>
-    records.map((record) => {
-      const bucket = record && of(record);
-      return bucket === undefined ? null : durationOfBucket(bucket);
-    });
-  return {
-    startAt: (periods[0] ?? 0) * kind.stepMs,
-    stepMs: kind.stepMs,
-    received: column(({ received }) => received),
-    completed: column(({ completed }) => completed),
-    failed: column(({ failed, cancelled }) => failed - cancelled),
-    waitP95Ms: times(({ waitBucket }) => waitBucket),
-    durationP95Ms: times(({ durationBucket }) => durationBucket),
-  };
+/** Builds a history. Of two periods with one number, which a clock that was set back leaves, the counts add up. */
+export function buildHistory(kind: PeriodKind, now: number, periods: Iterable<ClosedPeriod>): History {
+  const first = periodOf(now, kind) - kind.length + 1;
+  const zeros = (): number[] => Array.from({ length: kind.length }, () => 0);
+  const [received, completed, failed] = [zeros(), zeros(), zeros()];
+  const waitP95Ms: (number | null)[] = received.map(() => null);
+  const durationP95Ms: (number | null)[] = received.map(() => null);
+  for (const { period, counts, waitBucket, durationBucket } of periods) {
+    const index = period - first;
+    if (index < 0 || index >= kind.length) continue;
+    const [inReceived = 0, inCompleted = 0, inFailed = 0, inCancelled = 0] = counts;
+    received[index] = (received[index] ?? 0) + inReceived;
+    completed[index] = (completed[index] ?? 0) + inCompleted;
+    failed[index] = (failed[index] ?? 0) + inFailed - inCancelled;
+    if (waitBucket !== undefined) waitP95Ms[index] = durationOfBucket(waitBucket);
+    if (durationBucket !== undefined) durationP95Ms[index] = durationOfBucket(durationBucket);
+  }
+  return { startAt: first * kind.stepMs, stepMs: kind.stepMs, received, completed, failed, waitP95Ms, durationP95Ms };
 }
 
 /** Whole periods of the finest history that covers a range; `from` and `to` are inclusive. */
@@ -94,12 +88,11 @@ export interface RangePeriods {
 
 /** Widens a range in epoch milliseconds to whole periods of the finest history that covers it. */
 export function rangePeriods(from: number, to: number, now: number): RangePeriods {
-  const names = ['minutes', 'fiveMinutes', 'hours'] as const;
   const covers = ({ stepMs, length }: PeriodKind): boolean => {
     const first = (Math.floor(now / stepMs) - length + 1) * stepMs;
     return from >= first;
   };
-  const name = names.find((each) => covers(periodKinds[each])) ?? 'hours';
+  const name = historyNames.find((each) => covers(periodKinds[each])) ?? 'hours';
   const kind = periodKinds[name];
   const current = periodOf(now, kind);
   const first = Math.max(periodOf(from, kind), current - kind.length + 1);

@@ -4,6 +4,8 @@ export interface Counts {
   readonly received: number;
   /** Events with a successful last attempt. */
   readonly completed: number;
+  /** Events that the `when` of their handler or trigger refused. Part of `completed`. */
+  readonly filtered: number;
   /** Events that failed terminally: no attempts left, a fatal error, or a payload that does not match its schema. */
   readonly failed: number;
   /** Events that were cancelled. Part of `failed`, but not of the failures in histories. */
@@ -44,6 +46,7 @@ export type CounterKind = 'stored' | 'live' | 'optional' | 'latest' | 'oldest';
 export const COUNTERS = {
   received: 'stored',
   completed: 'stored',
+  filtered: 'stored',
   failed: 'stored',
   cancelled: 'stored',
   pending: 'live',
@@ -211,6 +214,7 @@ export function sumCounts(all: readonly ServiceTypeCounts[]): Counts {
   const total: { -readonly [K in keyof Counts]: Counts[K] } = {
     received: 0,
     completed: 0,
+    filtered: 0,
     failed: 0,
     cancelled: 0,
     pending: 0,
@@ -229,6 +233,7 @@ export function sumCounts(all: readonly ServiceTypeCounts[]): Counts {
   for (const counts of all) {
     total.received += counts.received;
     total.completed += counts.completed;
+    total.filtered += counts.filtered;
     total.failed += counts.failed;
     total.cancelled += counts.cancelled;
     total.active += counts.active;

@@ -4,8 +4,8 @@ import type { ContractStage } from '../contract-stage.js';
 import { envelope } from '../envelope.js';
 import { completed, retry } from '../outcome.js';
 
-/** Tests of ending events that wait. */
-export function describeCancel({ advance, consume, counts, inTime, next, until }: ContractStage): void {
+/** Tests of ending events that wait or run. */
+export function describeCancel({ advance, connect, consume, counts, inTime, next, until }: ContractStage): void {
   const cancelled = (followUps: readonly Envelope[] = []): (() => FailedOutcome) => {
     const error = { name: 'CancelledError', message: 'cancelled' };
     return () => ({ status: 'failed', cancelled: true, durationMs: 0, error, followUps });
@@ -58,12 +58,11 @@ export function describeCancel({ advance, consume, counts, inTime, next, until }
       expect(await shop.transport.deadLetters.list('a', 10)).toEqual([]);
     });
 
-    it('ends events that wait for a slot or a retry, and no event that runs, has ended or is unknown', async () => {
+    it('ends events that wait for a slot or a retry, and no event that has ended or is unknown', async () => {
       const shop = await consume([{ type: 'a', concurrency: 1 }]);
       const [first, second] = [envelope('a'), envelope('a')];
       await shop.transport.publish([first, second]);
       const running = await next(shop);
-      expect(await shop.transport.runs.cancel(first.id, cancelled())).toBe(false);
       expect(await shop.transport.runs.cancel(second.id, cancelled())).toBe(true);
       expect(await shop.transport.runs.cancel('unknown', cancelled())).toBe(false);
       await running.commit(retry(60_000));
@@ -75,17 +74,87 @@ export function describeCancel({ advance, consume, counts, inTime, next, until }
       expect(await shop.transport.runs.cancel(third.id, cancelled())).toBe(false);
     });
 
-    it('ends an event for its service alone', async () => {
+    // With the number of other events that take the rest of the slots.
+    const slots: [string, Omit<Subscription, 'type'>, number][] = [
+      ['of its type', { concurrency: 1 }, 0],
+      ['of its key', { perKey: { concurrency: 1 } }, 0],
+      ['of the connection', {}, 1],
+    ];
+
+    it.each(slots)(
+      'ends an event that runs, whose handler holds the slot %s until it returns',
+      async (_, limit, others) => {
+        const subscriptions = [
+          { type: 'a', ...limit },
+          { type: 'b', concurrency: 5 },
+        ];
+        const shop = await consume(subscriptions, { concurrency: 2 });
+        const web = connect('web');
+        await shop.transport.publish(Array.from({ length: 2 + others }, () => envelope('a', { key: 'k' })));
+        const running = await next(shop);
+        for (let n = 0; n < others; n += 1) await next(shop);
+        const reasons: Error[] = [];
+        let end = (): void => {};
+        running.onRevoked = (reason) => {
+          reasons.push(reason);
+          return new Promise<void>((resolve) => {
+            end = resolve;
+          });
+        };
+        const followUp = envelope('b');
+        expect(await web.runs.cancel(running.envelope.id, cancelled([followUp]), 'shop')).toBe(true);
+        expect(await web.runs.cancel(running.envelope.id, cancelled(), 'shop')).toBe(false);
+        await until(() => reasons.length === 1);
+        expect(reasons).toMatchObject([{ name: 'CancelledError', message: 'cancelled' }]);
+        expect(await running.commit(completed([envelope('b')]))).toBe('already');
+        await advance(50);
+        expect(shop.waiting.filter(({ envelope: { type } }) => type === 'a')).toEqual([]);
+        expect(await shop.transport.lookup.find(running.envelope.id)).toMatchObject([{ status: 'cancelled' }]);
+        end();
+        await until(() => shop.waiting.length === 2);
+        expect(shop.waiting.map(({ envelope: { type } }) => type).sort()).toEqual(['a', 'b']);
+        expect(shop.waiting.map(({ envelope: { id } }) => id)).toContain(followUp.id);
+        expect(await counts(shop.transport, 'a')).toMatchObject({ failed: 1, cancelled: 1 });
+        await web.close({ drainMs: 0 });
+      },
+    );
+
+    it('loses against an outcome that is recorded first, and wins against one that comes later', async () => {
+      const shop = await consume(['a']);
+      for (let round = 0; round < 10; round += 1) {
+        const sent = envelope('a');
+        await shop.transport.publish([sent]);
+        const delivery = await next(shop);
+        const [result, isCancelled] = await Promise.all(
+          round % 2 === 0
+            ? [delivery.commit(completed()), shop.transport.runs.cancel(sent.id, cancelled())]
+            : [
+                shop.transport.runs.cancel(sent.id, cancelled()).then((done) => (done ? 'lost' : 'ok')),
+                Promise.resolve(delivery.commit(completed())).then((done) => done !== 'ok'),
+              ],
+        );
+        expect(isCancelled).toBe(result !== 'ok');
+      }
+      await until(async () => (await counts(shop.transport, 'a')).pending === 0);
+      const { received, completed: done, failed } = await counts(shop.transport, 'a');
+      expect([received, done + failed]).toEqual([10, 10]);
+    });
+
+    it('ends an event for one service alone', async () => {
       const shop = await consume([{ type: 'a', concurrency: 1 }]);
       const mail = await consume([{ type: 'a', concurrency: 1 }], { service: 'mail' });
       const sent = [envelope('a'), envelope('a'), envelope('a')] as const;
       await shop.transport.publish(sent);
       const [running, other] = [await next(shop), await next(mail)];
       expect(await shop.transport.runs.cancel(sent[1].id, cancelled())).toBe(true);
+      expect(await shop.transport.runs.cancel(sent[2].id, cancelled(), 'mail')).toBe(true);
       await running.commit(completed());
       expect((await next(shop)).envelope.id).toBe(sent[2].id);
       await other.commit(completed());
-      expect((await next(mail)).envelope.id).toBe(sent[1].id);
+      const last = await next(mail);
+      expect(last.envelope.id).toBe(sent[1].id);
+      await last.commit(completed());
+      await until(async () => (await counts(shop.transport, 'a')).cancelled === 2);
     });
 
     it('frees the key of an event that waited for its retry', async () => {
@@ -114,7 +183,7 @@ export function describeCancel({ advance, consume, counts, inTime, next, until }
       ]);
       const running = [await next(shop), await next(shop)];
       const reasons: Error[] = [];
-      for (const child of running) child.onRevoked = (reason) => reasons.push(reason);
+      for (const child of running) child.onRevoked = (reason) => void reasons.push(reason);
       await delivery.commit({ status: 'released', durationMs: 0, delayMs: 60_000 });
       expect(await shop.transport.runs.cancel(parent.id, cancelled())).toBe(true);
       await until(() => reasons.length === 2);

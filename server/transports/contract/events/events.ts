@@ -50,7 +50,7 @@ export function describeEvents({ advance, consume, counts, next, now }: Contract
 
     it('carries its trace context through delay and retry, and to triggered runs', async () => {
       const trace = { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', tracestate: 'shop=1' };
-      const triggered = { type: 'run', retainsRuns: true, trigger: 'a' };
+      const triggered = { type: 'run', retainsRuns: true, triggers: ['a'] };
       const shop = await consume(['a', 'b']);
       const runs = await consume([triggered]);
       await shop.transport.publish([envelope('a', { trace, delayMs: 10 })]);

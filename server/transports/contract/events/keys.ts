@@ -186,7 +186,7 @@ export function describeKeys(stage: ContractStage): void {
     it('bound a replayed dead letter too, and a triggered run', async () => {
       const shop = await consume([
         serial,
-        { type: 'flow', retainsRuns: true, perKey: { concurrency: 1 }, trigger: 'a' },
+        { type: 'flow', retainsRuns: true, perKey: { concurrency: 1 }, triggers: ['a'] },
       ]);
       const [first, second] = [envelope('a', { key: 'k' }), envelope('a', { key: 'k' })];
       await shop.transport.publish([first, second]);

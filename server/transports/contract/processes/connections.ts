@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Delivery } from '../../delivery.js';
 import type { ContractStage } from '../contract-stage.js';
 import { envelope } from '../envelope.js';
 import { completed, failed } from '../outcome.js';
@@ -28,6 +29,27 @@ export function describeConnections({ advance, connect, consume, counts, next, u
       await until(() => one.waiting.length === 3 && two.waiting.length === 3);
       const ids = [...one.waiting, ...two.waiting].map((delivery) => delivery.envelope.id);
       expect(new Set(ids).size).toBe(6);
+    });
+
+    it('call onDrained after the last outcome, while their parts work', async () => {
+      const shop = connect('shop');
+      const [deliveries, seen]: [Delivery[], unknown[]] = [[], []];
+      await shop.start({
+        ...{ concurrency: 1, subscriptions: [{ type: 'a' }] },
+        onDelivery: (delivery) => deliveries.push(delivery),
+        onDrained: async () => {
+          const [found] = await shop.counts.get(['a']);
+          seen.push(found?.total.pending, await shop.kv.compareAndSet('end', undefined, 'drained'));
+        },
+      });
+      await shop.publish([envelope('a')]);
+      await until(() => deliveries.length > 0);
+      const closed = shop.close({ drainMs: 60_000 });
+      await deliveries[0]?.commit(completed());
+      await closed;
+      expect(seen).toEqual([0, true]);
+      const web = await consume([], { service: 'web' });
+      expect(await web.transport.kv.get('end')).toBe('drained');
     });
 
     it('subscribe to nothing if onRegister rejects, and then can start', async () => {
@@ -78,7 +100,7 @@ export function describeConnections({ advance, connect, consume, counts, next, u
       await one.transport.publish([envelope('a')]);
       const interrupted = await next(one);
       const reasons: Error[] = [];
-      interrupted.onRevoked = (reason) => reasons.push(reason);
+      interrupted.onRevoked = (reason) => void reasons.push(reason);
       const two = await consume(['a']);
       const closing = one.transport.close({ drainMs: 30 });
       await advance(50);

@@ -90,7 +90,7 @@ export function describeDeploys({ advance, connect, consume, counts, next, until
       const triggeredBy = (type: string): Subscription => ({
         type: 'flow',
         retainsRuns: true,
-        trigger: type,
+        triggers: [type],
       });
       const one = await consume([triggeredBy('a')]);
       const canary = await consume([triggeredBy('b')]);

@@ -99,20 +99,20 @@ export function describeFleets({ advance, consume, counts, next, until }: Contra
   });
 
   describe('triggers of a fleet', () => {
-    const run = (trigger?: string): Subscription => ({
-      type: 'run',
-      retainsRuns: true,
-      ...(trigger !== undefined && { trigger }),
-    });
+    const run = (...triggers: readonly string[]): Subscription => ({ type: 'run', retainsRuns: true, triggers });
 
-    it.each(['b', undefined])('are those of a canary with the trigger %j while it lives', async (changed) => {
+    it.each([
+      [[], 0],
+      [['b'], 1],
+      [['b', 'c'], 2],
+      [['a', 'b', 'c'], 3],
+    ])('are those of a canary with the triggers %j while it lives', async (changed, isTriggered) => {
       const before = await consume([run('a')]);
-      const canary = await consume([run(changed)]);
-      await before.transport.publish([envelope('a'), envelope('b')]);
-      const isTriggered = changed === undefined ? 0 : 1;
+      const canary = await consume([run(...changed)]);
+      await before.transport.publish([envelope('a'), envelope('b'), envelope('c')]);
       expect(await counts(before.transport, 'run')).toMatchObject({ received: isTriggered });
       await canary.transport.close({ drainMs: 0 });
-      await before.transport.publish([envelope('a'), envelope('b')]);
+      await before.transport.publish([envelope('a'), envelope('b'), envelope('c')]);
       await handleAll(before, 'run');
       expect(await counts(before.transport, 'run')).toMatchObject({ received: isTriggered + 1, pending: 0 });
     });

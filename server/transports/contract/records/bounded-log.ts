@@ -6,7 +6,7 @@ import type { ContractStage } from '../contract-stage.js';
 const bounds: LogBounds = { maxEntries: 1_000, maxBytes: 1_000_000, maxAgeMs: 3_600_000 };
 
 /** Tests the bounded log. */
-export function describeBoundedLog({ advance, connect, now }: ContractStage): void {
+export function describeBoundedLog({ advance, connect, now, until }: ContractStage): void {
   describe('bounded log', () => {
     it('numbers entries from 0, and reads them from any number on and through any connection', async () => {
       const { log } = connect('shop');
@@ -84,6 +84,21 @@ export function describeBoundedLog({ advance, connect, now }: ContractStage): vo
       await advance(600);
       expect(await log.read('short')).toEqual({ entries: [], first: 0, next: 0 });
       expect(await log.append('short', ['b'], bounds)).toBe(0);
+    });
+
+    it('announces appends of any connection, until the watch ends', async () => {
+      const [shop, mail] = [connect('shop').log, connect('mail').log];
+      const seen: string[] = [];
+      const watch = (name: string, label: string) => mail.watch(name, () => seen.push(label));
+      const ends = [await watch('l', 'a'), await watch('l', 'b'), await watch('other', 'c')];
+      await shop.append('l', ['1'], bounds);
+      await until(() => seen.includes('a') && seen.includes('b'));
+      ends[0]?.();
+      seen.length = 0;
+      await mail.append('l', ['2'], bounds);
+      await until(() => seen.includes('b'));
+      expect(seen).not.toContain('a');
+      for (const end of ends) end();
     });
 
     it('deletes one log', async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Subscription } from '../../delivery.js';
+import type { DeadLetterFilter } from '../../event-record.js';
 import type { TransportManager } from '../../transport.js';
 import type { Consumption, ContractStage } from '../contract-stage.js';
 import { envelope } from '../envelope.js';
@@ -9,7 +10,7 @@ import { completed, failed, retry } from '../outcome.js';
 export const maxDeadLetters = 3;
 
 /** Tests dead letters and their replay. */
-export function describeDeadLetters({ connect, consume, next, advance, counts }: ContractStage): void {
+export function describeDeadLetters({ connect, consume, next, advance, counts, now }: ContractStage): void {
   async function failOne(shop: Consumption, type: string, message = 'no'): Promise<string> {
     const sent = envelope(type);
     await shop.transport.publish([sent]);
@@ -35,6 +36,36 @@ export function describeDeadLetters({ connect, consume, next, advance, counts }:
       expect(await deadLetterIds(shop.transport, 'a')).toEqual([later, sent.id]);
       expect(await shop.transport.deadLetters.list('a', 1)).toMatchObject([{ envelope: { id: later } }]);
       expect(await shop.transport.deadLetters.list('b', 100)).toEqual([]);
+    });
+
+    it('have their errors listed over all services, without payloads', async () => {
+      const [shop, mail] = [await consume(['a']), await consume(['a'], { service: 'mail' })];
+      const { transport } = shop;
+      const sent = [envelope('a', { requestId: 'r-1' }), envelope('a', { requestId: 'r-2' })];
+      for (const each of sent) {
+        await transport.publish([each]);
+        for (const one of [shop, mail]) {
+          await (await next(one)).commit(retry(0));
+          await (await next(one)).commit(failed(`no of ${one.transport.service}`));
+        }
+      }
+      const [first, second] = sent.map(({ id }) => id);
+      const letters = await transport.lookup.deadLetterErrors('a', 10);
+      expect(letters.map(({ id, service, requestId }) => [id, service, requestId]).toSorted()).toEqual(
+        [
+          [first, 'mail', 'r-1'],
+          [first, 'shop', 'r-1'],
+          [second, 'mail', 'r-2'],
+          [second, 'shop', 'r-2'],
+        ].toSorted(),
+      );
+      const [own] = await transport.deadLetters.list('a', 1);
+      const { envelope: newest, at, attempt, error } = own ?? {};
+      expect(letters).toContainEqual({ id: newest?.id, service: 'shop', requestId: 'r-2', at, attempt, error });
+      expect((await transport.lookup.deadLetterErrors('a', 3)).map(({ id }) => id)).toContain(second);
+      await transport.deadLetters.replay(first ?? '');
+      expect(await transport.lookup.deadLetterErrors('a', 10)).toHaveLength(3);
+      expect(await transport.lookup.deadLetterErrors('b', 10)).toEqual([]);
     });
 
     it('are limited per type: the oldest is evicted', async () => {
@@ -108,7 +139,7 @@ export function describeDeadLetters({ connect, consume, next, advance, counts }:
     });
 
     it('belong to their service: no other service lists, replays or receives them', async () => {
-      const triggered: Subscription = { type: 'run', retainsRuns: true, trigger: 'a' };
+      const triggered: Subscription = { type: 'run', retainsRuns: true, triggers: ['a'] };
       const shop = await consume(['a', triggered]);
       const mail = await consume(['a'], { service: 'mail' });
       const sent = envelope('a');
@@ -124,6 +155,40 @@ export function describeDeadLetters({ connect, consume, next, advance, counts }:
       expect((await next(shop)).envelope).toMatchObject({ id: sent.id, type: 'a' });
       await advance(20);
       expect([...shop.waiting, ...mail.waiting]).toEqual([]);
+    });
+
+    it('of another service are listed and replayed by its name', async () => {
+      const shop = await consume(['a']);
+      const mail = await consume(['a'], { service: 'mail' });
+      const sent = envelope('a');
+      await shop.transport.publish([sent]);
+      await (await next(shop)).commit(failed('no'));
+      await (await next(mail)).commit(failed('no'));
+      const { deadLetters } = connect('web');
+      expect(await deadLetters.list('a', 9)).toEqual([]);
+      expect(await deadLetters.list('a', 9, { service: 'nobody' })).toEqual([]);
+      expect(await deadLetters.list('a', 9, { service: 'mail' })).toMatchObject([{ envelope: { id: sent.id } }]);
+      expect(await deadLetters.replay(sent.id, 'nobody')).toBe(false);
+      expect(await deadLetters.replay(sent.id, 'mail')).toBe(true);
+      expect((await next(mail)).envelope).toMatchObject({ id: sent.id, replays: 1 });
+      expect(shop.waiting).toEqual([]);
+      expect(await deadLetterIds(shop.transport, 'a')).toEqual([sent.id]);
+    });
+
+    it('are listed up to a time, however many failed later', async () => {
+      const shop = await consume(['a']);
+      const { deadLetters } = shop.transport;
+      const early = [await failOne(shop, 'a'), await failOne(shop, 'a')].reverse();
+      const until = await now();
+      await advance(5);
+      const late = await failOne(shop, 'a');
+      const listed = async (limit: number, filter?: DeadLetterFilter): Promise<string[]> =>
+        (await deadLetters.list('a', limit, filter)).map(({ envelope: { id } }) => id);
+      expect(await listed(9)).toEqual([late, ...early]);
+      expect(await listed(9, { until })).toEqual(early);
+      expect(await listed(1, { until })).toEqual(early.slice(0, 1));
+      expect(await listed(2, { until })).toEqual(early);
+      expect(await listed(2, { until: until - 60_000 })).toEqual([]);
     });
 
     it('wait after a replay for a connection that handles their type', async () => {

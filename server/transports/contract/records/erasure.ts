@@ -1,8 +1,12 @@
 import { describe, expect, it } from 'vitest';
+import type { LogBounds } from '../../bounded-log.js';
 import type { Outcome, Subscription } from '../../delivery.js';
+import { runLogs } from '../../stored-keys.js';
 import type { Consumption, ContractStage } from '../contract-stage.js';
 import { envelope } from '../envelope.js';
 import { completed, failed } from '../outcome.js';
+
+const bounds: LogBounds = { maxEntries: 9, maxBytes: 9_999, maxAgeMs: 3_600_000 };
 
 /** Tests the erasure of the payloads of a request. */
 export function describeErasure({ consume, next }: ContractStage): void {
@@ -53,6 +57,25 @@ export function describeErasure({ consume, next }: ContractStage): void {
         result: '"kept"',
         envelope: { body: '"kept"' },
       });
+    });
+
+    it('removes the logs of ended runs and events of one request', async () => {
+      const shop = await consume(['a', runs]);
+      const { log, lookup } = shop.transport;
+      const ended = [envelope('a', { requestId: 'r-1' }), envelope('run', { requestId: 'r-1' })];
+      const others = [envelope('run', { requestId: 'r-2', id: 'é % /' }), envelope('run', { requestId: 'r-1' })];
+      for (const event of [...ended, ...others]) {
+        for (const name of runLogs('shop', event.id)) await log.append(name, ['"private"'], bounds);
+        await shop.transport.publish([event]);
+        const delivery = await next(shop);
+        if (event !== others[1]) await delivery.commit(completed());
+      }
+      expect(await lookup.erase('r-1')).toEqual({ deadLetters: 0, runs: 1, pending: 1 });
+      const sizeOf = async (name: string): Promise<number> => (await log.read(name)).next;
+      const sizes = [...ended, ...others].flatMap(({ id }) => runLogs('shop', id).map(sizeOf));
+      expect(await Promise.all(sizes)).toEqual([0, 0, 0, 0, 1, 1, 1, 1]);
+      await lookup.erase('r-2');
+      expect(await Promise.all(runLogs('shop', 'é % /').map(sizeOf))).toEqual([0, 0]);
     });
   });
 }

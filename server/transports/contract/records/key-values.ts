@@ -5,8 +5,16 @@ import type { KeyValueStore } from '../../key-values.js';
 import type { ContractStage } from '../contract-stage.js';
 
 /** Tests the key-value store. */
-export function describeKeyValues({ advance, connect }: ContractStage): void {
+export function describeKeyValues({ advance, connect, now }: ContractStage): void {
   describe('key-value store', () => {
+    it('returns the time of the transport', async () => {
+      const { kv } = connect('shop');
+      const before = await now();
+      const time = await kv.now();
+      expect(time).toBeGreaterThanOrEqual(before);
+      expect(time).toBeLessThanOrEqual(await now());
+    });
+
     it('sets, gets and deletes', async () => {
       const { kv } = connect('shop');
       expect(await kv.get('k')).toBeUndefined();

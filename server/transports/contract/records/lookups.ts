@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Envelope, FailedOutcome, Outcome, Subscription } from '../../delivery.js';
+import type { Delivery, Envelope, FailedOutcome, Outcome, Subscription } from '../../delivery.js';
 import type { EventRecord } from '../../event-record.js';
 import { retainedRecent, retainedWaits } from '../../limits.js';
 import type { DeadLetterStore, TransportManager } from '../../transport.js';
@@ -9,7 +9,7 @@ import { completed, failed, retry, suspended } from '../outcome.js';
 import { maxDeadLetters } from './dead-letters.js';
 
 /** Tests lookups by id, request and type. */
-export function describeLookups({ consume, counts, next, now, until }: ContractStage): void {
+export function describeLookups({ advance, consume, counts, next, now, until }: ContractStage): void {
   const runs: Subscription = { type: 'run', retainsRuns: true, retain: { completed: 2, failed: 2 } };
 
   async function findOne(transport: TransportManager, id: string, bodies = false): Promise<EventRecord | undefined> {
@@ -85,6 +85,47 @@ export function describeLookups({ consume, counts, next, now, until }: ContractS
       expect(await transport.lookup.find('unknown')).toEqual([]);
     });
 
+    it('page through all retained runs, newest first, then the dead letters whose runs are gone', async () => {
+      const shop = await consume([runs]);
+      const { lookup } = shop.transport;
+      const sent = Array.from({ length: 9 }, () => envelope('run', { service: 'shop', body: '"private"' }));
+      for (const one of sent) {
+        await shop.transport.publish([one]);
+        await advance(2);
+      }
+      await end(shop, failed('never'), 4);
+      await end(shop, completed(), 3);
+      const active = [await next(shop), await next(shop)];
+      const read = async (between: () => unknown): Promise<EventRecord[]> => {
+        const found: EventRecord[] = [];
+        let after: string | undefined;
+        do {
+          const page = await lookup.runs('run', 'shop', { limit: 2, after });
+          expect(page.events.length).toBeLessThanOrEqual(2);
+          found.push(...page.events);
+          if (after === undefined) await between();
+          after = page.after;
+        } while (after !== undefined);
+        return found;
+      };
+      // Evicted are the oldest completed run and the two oldest failed ones, of which one is still a dead letter.
+      const retained = [8, 7, 6, 5, 3, 2, 1].map((index) => sent[index]?.id);
+      await until(async () => (await read(() => {})).length === retained.length);
+      const found = await read(() => shop.transport.publish([envelope('run', { service: 'shop' })]));
+      expect(found.map(({ id }) => id)).toEqual(retained);
+      expect(found.map(({ status }) => status)).toEqual([
+        ...['active', 'active', 'completed', 'completed', 'failed', 'failed', 'failed'],
+      ]);
+      expect(found.map(({ run }) => run !== undefined)).toEqual([...new Array(6).fill(true), false]);
+      expect(found.filter(({ isDeadLetter }) => isDeadLetter)).toHaveLength(maxDeadLetters);
+      for (const event of found) {
+        expect(event).toMatchObject({ service: 'shop', type: 'run' });
+        expect(event.body).not.toBe('"private"');
+      }
+      expect(await lookup.runs('run', 'mail', { limit: 2 })).toMatchObject({ events: [] });
+      for (const delivery of active) expect(await delivery.commit(completed())).toBe('ok');
+    });
+
     it('retain the first attempt and the latest ones', async () => {
       const shop = await consume(['a']);
       const sent = envelope('a');
@@ -108,7 +149,9 @@ export function describeLookups({ consume, counts, next, now, until }: ContractS
       const isInterrupted = true;
       const recorded = { attempt: 1, startedAt: expect.any(Number), endedAt: expect.any(Number), isInterrupted };
       const again = [await next(second), await next(second)];
-      expect(again.map(({ envelope: { id } }) => id)).toEqual(interrupted.map(({ envelope: { id } }) => id));
+      const idsOf = (each: readonly Delivery[]): string[] => each.map(({ envelope: { id } }) => id).sort();
+      // Types have no order among each other.
+      expect(idsOf(again)).toEqual(idsOf(interrupted));
       const byType = new Map(again.map((delivery) => [delivery.envelope.type, delivery]));
       const [event, run] = [byType.get('a'), byType.get('run')];
       expect((await findOne(second.transport, sent[0]?.id ?? ''))?.attempts).toEqual([

@@ -30,6 +30,7 @@ export function describeStatistics({ consume, next, now, advance, counts }: Cont
         return next(shop);
       };
       await (await start()).commit(completed());
+      await (await start()).commit({ ...completed(), filtered: true });
       await (await start()).commit(failed('no'));
       await (await start()).commit(retry(60_000));
       await (await start()).commit({ status: 'released', durationMs: 1, delayMs: 0, version: 2 });

@@ -79,7 +79,7 @@ export function describeChildRuns(stage: ContractStage): void {
       await parent.wait([{ key: 'invoke', run: childOf(parent) }]);
       const child = await next(shop);
       const reasons: Error[] = [];
-      child.onRevoked = (reason) => reasons.push(reason);
+      child.onRevoked = (reason) => void reasons.push(reason);
       await shop.transport.runs.end('run', parent.envelope.id, failed('cancelled'), cancelled);
       await until(() => reasons.length > 0);
       expect(await child.commit(completed())).toBe('already');

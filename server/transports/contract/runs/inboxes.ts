@@ -1,14 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import type { Delivery, Envelope, RunWait } from '../../delivery.js';
+import type { KeptEventRecord } from '../../event-record.js';
 import { maxKeptBytes, maxKeptEvents } from '../../limits.js';
-import type { ContractStage } from '../contract-stage.js';
+import type { DroppedEvent } from '../../transport.js';
+import type { ContractOptions, ContractStage } from '../contract-stage.js';
 import { envelope } from '../envelope.js';
 import { completed, failed, suspended } from '../outcome.js';
 import { createRunStage, resolution, runs } from './run-stage.js';
 
 /** Tests the events that runs keep from their acceptance on. */
-export function describeInboxes(stage: ContractStage): void {
-  const { consume, counts, next, until } = stage;
+export function describeInboxes(stage: ContractStage, { isInline = true }: ContractOptions = {}): void {
+  const { advance, consume, counts, next, until } = stage;
   const { startRun } = createRunStage(stage);
   const receives = [{ type: 'paid', key: 'o-1' }];
   const paid = (n: number, fields: Partial<Envelope> = {}): Envelope =>
@@ -41,10 +43,15 @@ export function describeInboxes(stage: ContractStage): void {
       expect(delivery.envelope.id).toBe(run.id);
       expect(delivery.checkpoints.size).toBe(0);
       expect((await shop.transport.runs.get('run', run.id))?.inbox).toEqual({ kept: 3, dropped: 0 });
+      const keptBy = (id: string): Promise<readonly KeptEventRecord[]> => shop.transport.lookup.kept(id);
+      const keeper = { type: 'paid', service: 'shop', runType: 'run', runId: run.id };
+      for (const { id } of sent) expect(await keptBy(id)).toEqual([keeper]);
+      expect(await keptBy(others[0]?.id ?? '')).toEqual([]);
       expect(await take(delivery, wait('first'), wait('second'))).toEqual([
         by(sent[0] ?? run, 1),
         by(sent[1] ?? run, 2),
       ]);
+      for (const [index, { id }] of sent.entries()) expect(await keptBy(id)).toEqual(index < 2 ? [] : [keeper]);
       const any = { key: 'any', event: { type: 'paid', key: undefined } };
       expect(await take(delivery, any)).toEqual([by(sent[2] ?? run, 3)]);
       const record = await shop.transport.runs.get('run', run.id);
@@ -108,7 +115,33 @@ export function describeInboxes(stage: ContractStage): void {
       expect(await take(delivery, wait('first'))).toEqual([by(sent[2] ?? paid(0), 2)]);
     });
 
-    it(`keeps at most ${maxKeptBytes} bytes of payloads`, async () => {
+    it.runIf(isInline)('reports once per minute that it drops events, to one connection of its service', async () => {
+      const web = await consume([], { service: 'web' });
+      const first = await consume([runs]);
+      const large = (n: number): Envelope =>
+        paid(n, { body: JSON.stringify({ n, text: 'x'.repeat(maxKeptBytes / 2) }) });
+      const [suspendedRun, running] = [await startRun(first, { receives }), await startRun(first, { receives })];
+      await suspendedRun.wait([{ key: 'other', event: { type: 'go', key: undefined } }]);
+      await suspendedRun.commit(suspended(0));
+      const second = await consume([runs]);
+      const reports = (): readonly DroppedEvent[] => [...first.dropped, ...second.dropped];
+      await web.transport.publish([large(1)]);
+      for (let n = 2; n < 5; n += 1) await web.transport.publish([large(n)]);
+      await until(() => reports().length > 1);
+      await advance(20);
+      const report = ({ envelope: { type: runType, id: runId } }: Delivery): DroppedEvent => {
+        return { runType, runId, eventType: 'paid', dropped: 1 };
+      };
+      const byRun = reports().toSorted((a, b) => (a.runId < b.runId ? -1 : 1));
+      expect(byRun).toEqual([report(suspendedRun), report(running)].toSorted((a, b) => (a.runId < b.runId ? -1 : 1)));
+      expect(web.dropped).toEqual([]);
+      expect((await web.transport.runs.get('run', running.envelope.id, 'shop'))?.inbox).toEqual({
+        kept: 1,
+        dropped: 3,
+      });
+    });
+
+    it.runIf(isInline)(`keeps at most ${maxKeptBytes} bytes of payloads`, async () => {
       const shop = await consume([runs]);
       const delivery = await startRun(shop, { receives });
       const large = (n: number): Envelope =>

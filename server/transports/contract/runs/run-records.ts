@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { runLogs } from '../../stored-keys.js';
 import type { ContractStage } from '../contract-stage.js';
 import { envelope } from '../envelope.js';
 import { completed, failed } from '../outcome.js';
@@ -50,6 +51,24 @@ export function describeRunRecords(stage: ContractStage): void {
         'completed',
         'failed',
       ]);
+    });
+
+    it('removes the logs of a run with the run', async () => {
+      const shop = await consume([{ ...runs, retain: { completed: 1, failed: 1 } }]);
+      const { log } = shop.transport;
+      const ids: string[] = [];
+      for (let i = 0; i < 3; i += 1) {
+        const delivery = await startRun(shop);
+        const { id } = delivery.envelope;
+        ids.push(id);
+        const bounds = { maxEntries: 9, maxBytes: 99, maxAgeMs: 3_600_000 };
+        for (const name of runLogs('shop', id)) await log.append(name, ['1'], bounds);
+        await delivery.commit(completed());
+      }
+      const logs = ids.flatMap((id) => runLogs('shop', id));
+      const sizes = () => Promise.all(logs.map(async (name) => (await log.read(name)).next));
+      await until(async () => (await shop.transport.runs.get('run', ids[1] ?? '')) === undefined);
+      await until(async () => (await sizes()).join() === '0,0,0,0,1,1');
     });
 
     it('ends with their age, and not before for a result that is awaited', async () => {

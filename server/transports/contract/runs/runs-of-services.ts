@@ -58,7 +58,7 @@ export function describeRunsOfServices({ connect, consume, counts, next, until }
       await web.transport.publish([sent]);
       const delivery = await next(shop);
       const revoked: Error[] = [];
-      delivery.onRevoked = (reason) => revoked.push(reason);
+      delivery.onRevoked = (reason) => void revoked.push(reason);
       let changes = 0;
       const count = (): void => {
         changes += 1;

@@ -249,7 +249,7 @@ export function describeRuns({ advance, consume, counts, inTime, next, until }: 
       await shop.transport.publish(sent);
       const running = await next(shop);
       const reasons: Error[] = [];
-      running.onRevoked = (reason) => reasons.push(reason);
+      running.onRevoked = (reason) => void reasons.push(reason);
       expect(await shop.transport.runs.end('run', sent[0].id, failed('cancelled'), cancelled)).toBe('ok');
       await until(() => reasons.length > 0);
       expect(reasons[0]?.message).toBe('cancelled');
@@ -262,7 +262,7 @@ export function describeRuns({ advance, consume, counts, inTime, next, until }: 
       const trigger = (type: string): Subscription => ({
         type: `run of ${type}`,
         retainsRuns: true,
-        trigger: type,
+        triggers: [type],
       });
       const shop = await consume(['handled', trigger('handled'), trigger('signal')]);
       const handled = envelope('handled', { body: '"x"', requestId: 'r-1' });
@@ -271,7 +271,7 @@ export function describeRuns({ advance, consume, counts, inTime, next, until }: 
       const delivered = [await next(shop), await next(shop), await next(shop)].map((delivery) => delivery.envelope);
       expect(delivered.map(({ type }) => type).sort()).toEqual(['handled', 'run of handled', 'run of signal']);
       expect(delivered.find(({ type }) => type === 'run of handled')).toMatchObject({
-        id: triggeredId('shop', handled.id, 'run of handled'),
+        id: triggeredId('shop', handled.id, 'run of handled', 'handled'),
         causeId: handled.id,
         body: '"x"',
         requestId: 'r-1',
@@ -282,7 +282,7 @@ export function describeRuns({ advance, consume, counts, inTime, next, until }: 
     });
 
     it('have short ids that differ from service to service, and the key of their event', async () => {
-      const runs: Subscription = { type: 'flow\u001fGröße/%2F.x', retainsRuns: true, trigger: 'a' };
+      const runs: Subscription = { type: 'flow\u001fGröße/%2F.x', retainsRuns: true, triggers: ['a'] };
       const shop = await consume([runs]);
       const mail = await consume([runs], { service: 'Post: a/b' });
       const sent = envelope('a', { id: `${'1'.repeat(8)}/ä:%3A`, key: 'k/é "' });
@@ -290,7 +290,12 @@ export function describeRuns({ advance, consume, counts, inTime, next, until }: 
       for (const consumption of [shop, mail]) {
         const { service } = consumption.transport;
         const { envelope: delivered } = await next(consumption);
-        const expected = { id: triggeredId(service, sent.id, runs.type), key: sent.key, causeId: sent.id, depth: 1 };
+        const expected = {
+          id: triggeredId(service, sent.id, runs.type, 'a'),
+          key: sent.key,
+          causeId: sent.id,
+          depth: 1,
+        };
         expect(delivered).toMatchObject(expected);
         expect(delivered.id).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
         expect(await consumption.transport.runs.get(runs.type, delivered.id)).toMatchObject({ envelope: expected });

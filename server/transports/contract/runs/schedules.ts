@@ -1,5 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import type { ScheduleOpening, ScheduleRecord, TransportManager } from '../../transport.js';
+import {
+  maxStoredSchedules,
+  type ScheduleClaim,
+  type ScheduleOpening,
+  type ScheduleRecord,
+  type StoredSchedule,
+  storedScheduleId,
+  type TransportManager,
+} from '../../transport.js';
 import type { ContractStage } from '../contract-stage.js';
 import { envelope } from '../envelope.js';
 
@@ -77,6 +85,124 @@ export function describeSchedules({ consume, counts, next, now }: ContractStage)
       expect(await recordOf(one.transport)).toMatchObject({ isRemoved: true, isOpen: true });
       await open(two.transport, 1_000);
       expect(await recordOf(one.transport)).toMatchObject({ isRemoved: false });
+    });
+  });
+
+  describe('stored schedules', () => {
+    const stored = (name: string, fields: Partial<StoredSchedule> = {}): Omit<StoredSchedule, 'lastDue'> => {
+      const schedule = { id: storedScheduleId(name, 'ada'), definition: 'd-1', position: 1_000, lookAt: 2_000 };
+      return { ...schedule, body: `{"name":"${name}\\u0000"}`, ...fields };
+    };
+
+    const idsOf = (schedules: readonly StoredSchedule[]): readonly string[] => schedules.map(({ body }) => body).sort();
+
+    it('are stored, changed and removed by any process', async () => {
+      const one = (await consume(['a'])).transport.schedules;
+      const two = (await consume([], { service: 'web' })).transport.schedules;
+      const [first, second] = [stored('first/ä'), stored('second', { lookAt: undefined })];
+      expect(await two.get(first.id)).toBeUndefined();
+      expect(await two.put(first, undefined)).toBe('stored');
+      expect(await one.put(second, undefined)).toBe('stored');
+      const shown = { ...first, id: expect.any(String), lastDue: undefined };
+      expect(await one.get(first.id)).toEqual(shown);
+      expect(await one.put(first, undefined)).toBe('changed');
+      expect(await one.put(first, 'd-0')).toBe('changed');
+      const changed = { ...first, definition: 'd-2', position: 500, lookAt: 3_000, body: '{}' };
+      expect(await one.put(changed, 'd-1')).toBe('stored');
+      expect(await two.get(first.id)).toEqual({ ...shown, definition: 'd-2', lookAt: 3_000, body: '{}' });
+      expect(await two.remove(first.id)).toBe(true);
+      expect(await one.remove(first.id)).toBe(false);
+      expect(await one.get(first.id)).toBeUndefined();
+      expect(await two.page('', 10)).toEqual({ total: 1, schedules: [await one.get(second.id)] });
+      expect((await one.take(10, 1_000)).schedules).toEqual([]);
+    });
+
+    it('are read in pages', async () => {
+      const { schedules } = (await consume(['a'])).transport;
+      const names = ['b', 'B', 'a b', 'a', 'ä', 'a.b'];
+      for (const name of names) await schedules.put(stored(name), undefined);
+      const ids: string[] = [];
+      for (;;) {
+        const page = await schedules.page(ids.at(-1) ?? '', 2);
+        expect(page.total).toBe(names.length);
+        ids.push(...page.schedules.map(({ id }) => id));
+        if (page.schedules.length < 2) break;
+        expect(page.schedules).toHaveLength(2);
+      }
+      expect(ids).toEqual([...ids].sort());
+      expect(new Set(ids).size).toBe(names.length);
+    });
+
+    it('are taken by one process when they are due, and again after a time unless it claims them', async () => {
+      const one = (await consume(['a'])).transport.schedules;
+      const two = (await consume(['a'])).transport.schedules;
+      const later = (await now()) + 3_600_000;
+      for (const name of ['x', 'y', 'z']) await one.put(stored(name), undefined);
+      await one.put(stored('later', { lookAt: later }), undefined);
+      const first = await one.take(2, 0);
+      expect(first.schedules).toHaveLength(2);
+      expect(first.nextInMs).toBe(0);
+      const held = await two.take(10, 60_000);
+      expect(idsOf(held.schedules)).toEqual(
+        idsOf(['x', 'y', 'z'].map((name) => ({ ...stored(name), lastDue: undefined }))),
+      );
+      expect(held.nextInMs).toBeGreaterThan(50_000);
+      expect(held.nextInMs).toBeLessThanOrEqual(60_000);
+      const [taken] = held.schedules;
+      if (taken === undefined) throw new Error('nothing was taken');
+      const claim: ScheduleClaim = {
+        name: taken.id,
+        definition: 'd-1',
+        times: '',
+        dueAt: 1_500,
+        events: [],
+        stored: {
+          lookAt: 1_600,
+        },
+      };
+      expect(await two.claim(claim)).toEqual({ status: 'claimed' });
+      expect((await one.take(10, 60_000)).schedules).toEqual([
+        { ...taken, position: 1_500, lastDue: 1_500, lookAt: 1_600 },
+      ]);
+      expect(await two.claim({ ...claim, dueAt: 1_600, stored: { lookAt: undefined } })).toEqual({ status: 'claimed' });
+      expect((await one.take(10, 60_000)).schedules).toEqual([]);
+      expect(await one.get(taken.id)).toMatchObject({ position: 1_600, lastDue: 1_600, lookAt: undefined });
+    });
+
+    it('grant each due time once and accept its events with it, unless they were changed or removed', async () => {
+      const one = await consume(['a']);
+      const two = await consume(['a'], { service: 'mail' });
+      const schedule = stored('nightly');
+      await one.transport.schedules.put(schedule, undefined);
+      const claim = (dueAt: number, fields: Partial<ScheduleClaim> = {}): ScheduleClaim => {
+        const events = [envelope('a', { key: 'k' })];
+        return { name: schedule.id, definition: 'd-1', times: '', dueAt, events, stored: { lookAt: 9_000 }, ...fields };
+      };
+      const claims = [one, two, one].map(({ transport }) => transport.schedules.claim(claim(2_000)));
+      const results = await Promise.all(claims);
+      expect(results.map(({ status }) => status).sort()).toEqual(['already', 'already', 'claimed']);
+      expect(await two.transport.schedules.claim(claim(1_900))).toEqual({ status: 'already', position: 2_000 });
+      expect(await counts(one.transport, 'a')).toMatchObject({ received: 2 });
+      const early = await one.transport.schedules.claim(claim((await now()) + 60_000));
+      expect(early.status).toBe('early');
+      expect(await one.transport.schedules.claim(claim(3_000, { definition: 'd-0' }))).toEqual({ status: 'replaced' });
+      const changed = { ...schedule, definition: 'd-2', lookAt: 4_000 };
+      expect(await one.transport.schedules.put(changed, 'd-1')).toBe('stored');
+      expect(await one.transport.schedules.get(schedule.id)).toMatchObject({ position: 2_000, lastDue: 2_000 });
+      expect(await two.transport.schedules.claim(claim(3_000))).toEqual({ status: 'replaced' });
+      await one.transport.schedules.remove(schedule.id);
+      expect(await two.transport.schedules.claim(claim(3_000, { definition: 'd-2' }))).toEqual({ status: 'replaced' });
+      expect(await counts(one.transport, 'a')).toMatchObject({ received: 2 });
+    });
+
+    it('change the revision, and wake who watches for them', async () => {
+      const { transport } = await consume(['a']);
+      const woken = new Promise<void>((resolve) => void transport.schedules.watch(resolve));
+      const revision = await transport.counts.revision();
+      await transport.schedules.put(stored('nightly'), undefined);
+      expect(await transport.counts.revision()).not.toBe(revision);
+      await woken;
+      expect(maxStoredSchedules).toBe(100_000);
     });
   });
 
