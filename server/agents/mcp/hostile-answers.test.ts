@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Logger } from '../../transports/transport.js';
 import { createAgent } from '../create-agent.js';
-import { rawProcess, startRawServer } from './hostile-server.fixture.js';
+import { rawProcess, sendJson, startRawServer } from './hostile-server.fixture.js';
 import { callingProvider, callTool } from './mcp-server.fixture.js';
 import type { McpServer } from './mcp-server.js';
 import { type McpTools, mcpTools } from './mcp-tools.js';
@@ -38,7 +38,7 @@ const answers: readonly [name: string, answer: object, expected: string | RegExp
   ['a part that is null', { result: { content: [null, textOf('x')] } }, '[unknown content omitted]\nx'],
   ['a part of an unknown type', { result: { content: [{ type: 'video', data: 'AA' }] } }, '[unknown content omitted]'],
   ['a text that is none', { result: { content: [textOf(5), textOf('x')] } }, '[unknown content omitted]\nx'],
-  ['an image', { result: { content: [image('AAAA')] } }, '[image omitted: image/png, 3 bytes]'],
+  ['an image', { result: { content: [image('AAAA')] } }, '[image: image/png, 3 bytes]'],
   ['an image that is not base64', { result: { content: [image('*')] } }, '[image omitted: image/png, 0 bytes]'],
   [
     'a resource without a text',
@@ -77,6 +77,54 @@ describe.each([
     expect(lines.join()).not.toContain(canary);
     expect(lines.join()).not.toContain('no funds');
   });
+});
+
+test('a resource, a prompt or a list of any form is read as far as it can be, and its absence is an empty list', async () => {
+  const answersOf: Record<string, object> = {
+    'resources/list': {
+      resources: [null, {}, { uri: 5 }, { uri: 'a:b', name: 7, size: 'x' }, { uri: 'a:c', title: 'C' }],
+    },
+    'resources/read': {
+      contents: [null, { uri: 'a:b' }, { uri: 'a:b', text: 'x' }, { uri: 'a:b', blob: '*' }, deep(2_000)],
+    },
+    'prompts/list': { prompts: [null, { name: 'p', arguments: 'x' }, { name: 'q', arguments: [null, { name: 'a' }] }] },
+    'prompts/get': { messages: [null, 5, { role: 'assistant', content: textOf('x') }, { content: { type: 'new' } }] },
+  };
+  const isServed = { value: true };
+  const { server } = await startRawServer((request, response) => {
+    const result = answersOf[request.method];
+    if (result === undefined) return false;
+    const unknown = { error: { code: -32601, message: `Method not found ${canary}` } };
+    sendJson(response, request, isServed.value ? { result } : unknown);
+    return true;
+  });
+  const mcp = await connected(server);
+  expect(await mcp.listResources()).toEqual([
+    { uri: 'a:b', name: 'a:b' },
+    { uri: 'a:c', name: 'C' },
+  ]);
+  const unknown = { type: 'text', text: '[unknown content omitted]' };
+  expect(await mcp.readResource('a:b')).toEqual([
+    unknown,
+    unknown,
+    { type: 'text', text: '[resource a:b]\nx' },
+    { type: 'text', text: '[resource a:b omitted: unknown type, 0 bytes]' },
+    unknown,
+  ]);
+  expect(await mcp.listPrompts()).toEqual([
+    { name: 'p', arguments: [] },
+    { name: 'q', arguments: [{ name: 'a', isRequired: false }] },
+  ]);
+  expect(await mcp.getPrompt('p')).toEqual([
+    { type: 'text', text: 'Your earlier answer:' },
+    { type: 'text', text: 'x' },
+    unknown,
+  ]);
+  isServed.value = false;
+  expect([await mcp.listResources(), await mcp.listPrompts()]).toEqual([[], []]);
+  const refused = await mcp.getPrompt('p').catch((error: unknown) => error);
+  expect(refused).toMatchObject({ code: 'ERR_MCP_REQUEST', message: expect.stringContaining(canary) });
+  expect(refused).toMatchObject({ publicMessage: expect.not.stringContaining(canary) });
 });
 
 test('an answer that is deeper than the stack ends no session, and its call is not sent again', async () => {

@@ -7,7 +7,7 @@ test('a session that opens while the connection closes is ended', async () => {
   let isClosed = false;
   let closing: Promise<void> | undefined;
   const session: Partial<McpSession> = {
-    listTools: async () => [],
+    list: async () => [],
     close: async () => {
       isClosed = true;
     },

@@ -3,7 +3,7 @@ import { HubError, messageOf, quote } from '../../errors.js';
 import type { Logger } from '../../transports/transport.js';
 import { abortable } from '../abortable.js';
 import { readAnswer, toErrorText, toModelResult } from './mcp-content.js';
-import type { McpSdk, McpSession } from './mcp-sdk.js';
+import type { McpList, McpSdk, McpSession, RequestFailure } from './mcp-sdk.js';
 import { labelOf, type McpServer, secretsOf } from './mcp-server.js';
 
 /** Request of one call. */
@@ -17,6 +17,16 @@ export interface McpCall {
   readonly signal: AbortSignal;
   /** The call is sent again if the connection was lost during it. */
   readonly isRepeatable: boolean;
+}
+
+/** Request of a session. */
+interface McpRequest<T> {
+  readonly signal?: AbortSignal;
+  /** The request is sent again if the connection was lost during it. */
+  readonly isRepeatable: boolean;
+  readonly send: (session: McpSession) => Promise<T>;
+  /** Returns the error for a server that answered with one. */
+  readonly toError: (text: string) => HubError;
 }
 
 /** Settings of a connection. */
@@ -45,6 +55,8 @@ export class McpConnection {
   #opening: Promise<McpSession> | undefined;
   #checking: Promise<void> | undefined;
   #listing: { readonly session: McpSession; isStale: boolean } | undefined;
+  /** A user has to grant access. Only calls try again. */
+  #needsGrant = false;
   #idleFailureAt = Number.NEGATIVE_INFINITY;
   /** Time at which the lists so far would be due at one per interval. */
   #listsDueAt = 0;
@@ -71,7 +83,8 @@ export class McpConnection {
   /** Reconnects in the background if the server was lost. */
   wake(): void {
     if (this.#session !== undefined || this.#opening !== undefined || this.#closing.signal.aborted) return;
-    if (performance.now() - this.#idleFailureAt < idleReopenMs) return;
+    // Each attempt would ask the user for access again.
+    if (this.#needsGrant || performance.now() - this.#idleFailureAt < idleReopenMs) return;
     this.#open([0]).catch(() => {
       this.#idleFailureAt = performance.now();
     });
@@ -84,20 +97,48 @@ export class McpConnection {
     const abort = (): void => cancel.abort('cancelled');
     call.signal.addEventListener('abort', abort);
     try {
-      for (let attempt = 1; ; attempt += 1) {
-        const session = this.#session ?? (await abortable(this.#open(reopenDelaysMs), call.signal));
-        let result: Readonly<Record<string, unknown>>;
-        try {
-          result = await session.callTool(call.name, call.input, call.callKey, cancel.signal);
-        } catch (error) {
-          call.signal.throwIfAborted();
-          this.#handleFailure(error, session, call, attempt);
-          continue;
-        }
-        return this.#read(call, result);
-      }
+      const result = await this.#request({
+        signal: call.signal,
+        isRepeatable: call.isRepeatable,
+        send: (session) => session.callTool(call.name, call.input, call.callKey, cancel.signal),
+        toError: (text) => this.#toolError(call, text),
+      });
+      return this.#read(call, result);
     } finally {
       call.signal.removeEventListener('abort', abort);
+    }
+  }
+
+  /** Returns the answer to a request that changes nothing. @throws {McpConnectionError | McpRequestError} */
+  ask(method: string, params: object, timeoutMs: number): Promise<Readonly<Record<string, unknown>>> {
+    return this.#request({
+      isRepeatable: true,
+      send: (session) => session.request(method, params, timeoutMs),
+      toError: (text) => new McpRequestError(this.#label, method, this.#withoutSecrets(text)),
+    });
+  }
+
+  /** Returns a list of the server. @throws {McpConnectionError | McpRequestError} */
+  list(kind: McpList): Promise<readonly unknown[]> {
+    return this.#request({
+      isRepeatable: true,
+      send: (session) => session.list(kind),
+      toError: (text) => new McpRequestError(this.#label, `${kind}/list`, this.#withoutSecrets(text)),
+    });
+  }
+
+  async #request<T>(request: McpRequest<T>): Promise<T> {
+    for (let attempt = 1; ; attempt += 1) {
+      const { signal } = request;
+      const session =
+        this.#session ??
+        (await (signal === undefined ? this.#open(reopenDelaysMs) : abortable(this.#open(reopenDelaysMs), signal)));
+      try {
+        return await request.send(session);
+      } catch (error) {
+        signal?.throwIfAborted();
+        this.#handleFailure(error, session, request, attempt);
+      }
     }
   }
 
@@ -108,10 +149,15 @@ export class McpConnection {
     return toModelResult(answer);
   }
 
-  /** Returns the error of a call. The values of headers and environment variables are removed from the server's text. */
   #toolError({ toolName }: McpCall, text: string): McpToolError {
-    const shown = secretsOf(this.#server).reduce((left, secret) => left.replaceAll(secret, '[secret]'), text);
-    return new McpToolError(this.#label, toolName, shown);
+    return new McpToolError(this.#label, toolName, this.#withoutSecrets(text));
+  }
+
+  /** Returns a text of the server without the values of headers, tokens and environment variables. */
+  #withoutSecrets(text: string): string {
+    const token = this.#session?.token;
+    const secrets = [...(token === undefined ? [] : [token]), ...secretsOf(this.#server)];
+    return secrets.reduce((left, secret) => left.replaceAll(secret, '[secret]'), text);
   }
 
   /** Ends the session and the server's process, and those that ended before. */
@@ -128,13 +174,14 @@ export class McpConnection {
   }
 
   /** Returns if the call may be sent again, and throws otherwise. */
-  #handleFailure(error: unknown, session: McpSession, call: McpCall, attempt: number): void {
+  #handleFailure<T>(error: unknown, session: McpSession, request: McpRequest<T>, attempt: number): void {
     // The SDK reports the end of a session with a code that servers use as well.
     const isAnswer = session === this.#session && this.#sdk.isAnswer(error);
     const failure = isAnswer ? undefined : this.#sdk.explain(error);
-    if (failure === undefined) throw this.#toolError(call, messageOf(error));
+    if (failure === undefined) throw request.toError(messageOf(error));
     if (failure.isLost) this.#drop(session);
-    const isRepeatable = failure.isUnreached || (call.isRepeatable && failure.isOversized !== true);
+    if (failure.isFinal && failure.statusCode === undefined) throw toConnectionError(this.#label, failure);
+    const isRepeatable = failure.isUnreached || (request.isRepeatable && failure.isOversized !== true);
     if (attempt === 1 && failure.isLost && isRepeatable) return;
     const effect = failure.isUnreached || failure.isFinal ? '' : '; the call may or may not have been executed';
     throw new McpConnectionError(this.#label, `${failure.reason}${effect}`, failure.statusCode);
@@ -156,11 +203,9 @@ export class McpConnection {
         return await this.#openOnce();
       } catch (error) {
         if (signal.aborted) continue;
-        const refused = { reason: 'refused the connection', statusCode: undefined, isFinal: false };
-        const { reason, statusCode, isFinal } = this.#sdk.explain(error) ?? refused;
-        if (isFinal || attempt >= delaysMs.length) {
-          throw new McpConnectionError(this.#label, reason, statusCode);
-        }
+        const failure = this.#sdk.explain(error) ?? { reason: 'refused the connection', isFinal: false };
+        this.#needsGrant = 'needsGrant' in failure && failure.needsGrant === true;
+        if (failure.isFinal || attempt >= delaysMs.length) throw toConnectionError(this.#label, failure);
         await delay(delaysMs[attempt], undefined, { signal }).catch(() => {});
       }
     }
@@ -179,6 +224,7 @@ export class McpConnection {
     const session = await this.#sdk.open(this.#server, events, this.#closing.signal);
     opened = session;
     this.#session = session;
+    this.#needsGrant = false;
     try {
       // `close` may have found no session yet.
       this.#closing.signal.throwIfAborted();
@@ -211,7 +257,7 @@ export class McpConnection {
     try {
       await this.#nextList();
       listing.isStale = false;
-      const tools = await session.listTools();
+      const tools = await session.list('tools');
       if (session === this.#session) await this.#options.onTools(tools);
     } finally {
       if (this.#listing === listing) this.#listing = undefined;
@@ -258,9 +304,18 @@ export class McpConnection {
   }
 }
 
+/** Returns the error about a server that cannot be used. */
+export function toConnectionError(
+  label: string,
+  failure: Pick<RequestFailure, 'reason'> & Partial<RequestFailure>,
+): HubError {
+  const { reason, statusCode, needsGrant, cause } = failure;
+  return needsGrant ? new McpAuthorizationError(label) : new McpConnectionError(label, reason, statusCode, cause);
+}
+
 /**
  * An MCP server cannot be started or reached, or does not speak the protocol. Contains no header, argument, environment
- * variable, path or text of the server, and no cause, because those can hold secrets.
+ * variable, path or text of the server, because those can hold secrets. Its cause is what an `authProvider` threw.
  */
 export class McpConnectionError extends HubError {
   /** Command of the server, or the origin of its URL. */
@@ -268,10 +323,43 @@ export class McpConnectionError extends HubError {
   /** Status of the HTTP response, if there was one. */
   declare readonly statusCode?: number;
 
-  constructor(server: string, reason: string, statusCode?: number) {
-    super('ERR_MCP_CONNECTION', `the MCP server ${quote(server)} ${reason}`);
+  constructor(server: string, reason: string, statusCode?: number, cause?: unknown) {
+    const options = cause === undefined ? undefined : { cause };
+    super('ERR_MCP_CONNECTION', `the MCP server ${quote(server)} ${reason}`, options);
     this.server = server;
     if (statusCode !== undefined) this.statusCode = statusCode;
+  }
+}
+
+/**
+ * A user has to grant access to an MCP server. The server's `authProvider` received the page on which that is done. Pass
+ * the code that the page returns to {@link finishMcpAuthorization}.
+ */
+export class McpAuthorizationError extends HubError {
+  /** Origin of the server's URL. */
+  readonly server: string;
+
+  constructor(server: string) {
+    super(
+      'ERR_MCP_AUTHORIZATION',
+      `the MCP server ${quote(server)} requires an authorization; send the user to the page that redirectToAuthorization of authProvider received, and pass its code to finishMcpAuthorization`,
+    );
+    this.server = server;
+  }
+}
+
+/** An MCP server answered a request for a resource, a prompt or a list with an error. */
+export class McpRequestError extends HubError {
+  /** Command of the server, or the origin of its URL. */
+  readonly server: string;
+  /** Method of the protocol, such as `resources/read`. */
+  readonly method: string;
+
+  constructor(server: string, method: string, text: string) {
+    const refused = `the MCP server ${quote(server)} refused ${method}`;
+    super('ERR_MCP_REQUEST', `${refused}: ${text}`, { publicMessage: refused });
+    this.server = server;
+    this.method = method;
   }
 }
 

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { hasMoreSubschemas } from '../../json-schema.js';
 import { isRecord, recordOf } from '../model/foreign-values.js';
+import { describeParts, isMedia, MediaResult, type Part, readMedia } from '../model/part.js';
 
 /** Result of a call, as its server sent it. */
 export interface ToolAnswer {
@@ -19,18 +20,21 @@ export function readAnswer(result: Readonly<Record<string, unknown>>): ToolAnswe
 
 /**
  * Converts the result of a call into the value that the model receives: the structured content if the text only repeats
- * it, else the texts, each on lines of its own. Binary content becomes a note.
+ * it, else the texts, each on lines of its own, with images, audio and the bytes of resources as media.
  */
 export function toModelResult({ content, structured }: ToolAnswer): unknown {
-  if (structured === undefined) return content.map(toText).join('\n');
-  const others = content.filter((part) => !repeats(part, structured));
-  if (others.length === 0) return structured;
-  return [...others.map(toText), JSON.stringify(structured)].join('\n');
+  const others = structured === undefined ? content : content.filter((part) => !repeats(part, structured));
+  if (others.length === 0 && structured !== undefined) return structured;
+  const parts = others.map(toPart);
+  if (structured !== undefined) parts.push({ type: 'text', text: JSON.stringify(structured) });
+  return parts.some(isMedia) ? new MediaResult(parts) : describeParts(parts);
 }
 
 /** Returns the text of a failed call. */
 export function toErrorText(answer: ToolAnswer): string {
   const result = toModelResult(answer);
+  // The error of a call is a text.
+  if (MediaResult.is(result)) return describeParts(answer.content.map(toPart));
   return typeof result === 'string' ? result : JSON.stringify(result);
 }
 
@@ -43,6 +47,20 @@ function repeats(part: unknown, structured: unknown): boolean {
   } catch {
     return false;
   }
+}
+
+/** Converts one content of a server. */
+export function toPart(part: unknown): Part {
+  return readMedia(mediaOf(recordOf(part))) ?? { type: 'text', text: toText(part) };
+}
+
+/** Returns the media of a part in the form of an input. */
+function mediaOf({ type, data, mimeType, resource }: Readonly<Record<string, unknown>>): unknown {
+  if (type === 'image' || type === 'audio') return { type, data, mediaType: mimeType };
+  const { uri, blob, mimeType: mediaType } = recordOf(resource);
+  if (type !== 'resource' || typeof uri !== 'string' || blob === undefined) return undefined;
+  const isImage = typeof mediaType === 'string' && mediaType.startsWith('image/');
+  return { type: isImage ? 'image' : 'file', data: blob, mediaType, filename: uri };
 }
 
 function toText(part: unknown): string {

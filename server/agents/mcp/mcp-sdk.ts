@@ -1,3 +1,4 @@
+import type { OAuthClientProvider } from '@modelcontextprotocol/sdk/client/auth.js';
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { MissingPackageError } from '../../transports/errors.js';
@@ -5,7 +6,7 @@ import { version } from '../../version.js';
 import { abortable } from '../abortable.js';
 import { limitedResponse, type ResponseLimit } from '../limited-response.js';
 import { jsonOf } from './mcp-content.js';
-import type { McpServer } from './mcp-server.js';
+import type { McpAuthProvider, McpHttpServer, McpServer } from './mcp-server.js';
 import { ProcessTransport } from './process-transport.js';
 
 /** Events of a session. */
@@ -30,15 +31,26 @@ export interface RequestFailure {
   readonly isFinal: boolean;
   /** The server answered with more than can be read, and would again. */
   readonly isOversized?: boolean;
+  /** A user has to grant access first. */
+  readonly needsGrant?: boolean;
+  /** Error of the application's own code. */
+  readonly cause?: unknown;
 }
+
+/** Kinds of lists of a server. */
+export type McpList = 'tools' | 'resources' | 'prompts';
 
 /** One connection to a server, from its handshake to its end. */
 export interface McpSession {
-  /** Returns the tools as the server describes them. Nothing of them is checked. */
-  listTools(): Promise<unknown[]>;
+  /** Returns a list as the server describes it, empty if it has none. Nothing of it is checked. */
+  list(kind: McpList): Promise<unknown[]>;
+  /** Returns the result as the server sent it. */
+  request(method: string, params: object, timeoutMs: number): Promise<Record<string, unknown>>;
   /** Returns the result as the server sent it. */
   callTool(name: string, input: unknown, callKey: string, signal: AbortSignal): Promise<Record<string, unknown>>;
   ping(): Promise<void>;
+  /** Last token that was sent to the server, for texts of the server that quote it. */
+  readonly token: string | undefined;
   /** Ends the session and the server's process. */
   close(): Promise<void>;
 }
@@ -51,6 +63,11 @@ export interface McpSdk {
    * @param signal ends the attempt
    */
   open(server: McpServer, events: SessionEvents, signal: AbortSignal): Promise<McpSession>;
+  /**
+   * Exchanges the code of a granted access for tokens, which the server's `authProvider` receives. Rejects with any
+   * error: see {@link explain}.
+   */
+  authorize(server: McpHttpServer, code: string): Promise<void>;
   /** Returns `true` for an error that the server may have answered with. */
   isAnswer(error: unknown): boolean;
   /** Returns the failure of a request; `undefined` if the server answered the request with an error. */
@@ -70,7 +87,7 @@ const endTimeoutMs = 2_000;
 
 /** Loads the SDK, an optional dependency, at first use. @throws {MissingPackageError} */
 export async function loadMcpSdk(): Promise<McpSdk> {
-  const { Client, getDefaultEnvironment, stdio, http, types } = await importSdk();
+  const { Client, getDefaultEnvironment, stdio, http, oauth, types, OAuthError } = await importSdk();
 
   async function open(server: McpServer, events: SessionEvents, signal: AbortSignal): Promise<McpSession> {
     let isOversized = false;
@@ -79,7 +96,11 @@ export async function loadMcpSdk(): Promise<McpSdk> {
       isOversized = true;
       void transport.close().catch(() => {});
     };
-    const transport = transportOf(server, endOversized);
+    let token: string | undefined;
+    const onToken = (sent: string): void => {
+      token = sent;
+    };
+    const transport = transportOf(server, endOversized, onToken);
     client.setNotificationHandler(types.ToolListChangedNotificationSchema, events.onToolsChanged);
     client.onclose = events.onClosed;
     client.onerror = ({ message }) => {
@@ -98,13 +119,25 @@ export async function loadMcpSdk(): Promise<McpSdk> {
     const request = (method: string, params: object, options: RequestOptions) =>
       orOversized(() => client.request({ method, params: { ...params } }, types.ResultSchema, options));
     return {
-      listTools: () => listTools((params, options) => request('tools/list', params, options)),
+      async list(kind) {
+        try {
+          return await readList(kind, (params, options) => request(`${kind}/list`, params, options));
+        } catch (error) {
+          const isUnknown = error instanceof types.McpError && error.code === types.ErrorCode.MethodNotFound;
+          if (isUnknown && client.getServerCapabilities()?.[kind] === undefined) return [];
+          throw error;
+        }
+      },
+      request: (method, params, timeout) => request(method, params, { timeout }),
       callTool: (name, input, callKey, callSignal) => {
         const params = { name, arguments: input, _meta: { 'hubline/callKey': callKey } };
         return request('tools/call', params, { signal: callSignal, timeout: noTimeoutMs });
       },
       async ping() {
         await client.ping({ timeout: pingTimeoutMs });
+      },
+      get token() {
+        return token;
       },
       async close() {
         if ('terminateSession' in transport) await settled(transport.terminateSession(), endTimeoutMs);
@@ -113,11 +146,12 @@ export async function loadMcpSdk(): Promise<McpSdk> {
     };
   }
 
-  function transportOf(server: McpServer, onOversized: () => void) {
+  function transportOf(server: McpServer, onOversized: () => void, onToken: (token: string) => void) {
     if ('url' in server) {
+      const { authProvider } = server;
       return new http.StreamableHTTPClientTransport(new URL(server.url), {
-        requestInit: { headers: { ...server.headers } },
-        fetch: limitedFetch(onOversized),
+        ...(authProvider && { authProvider: markFailures(authProvider) }),
+        fetch: serverFetch(server, onOversized, onToken),
       });
     }
     return new ProcessTransport(server, {
@@ -125,6 +159,23 @@ export async function loadMcpSdk(): Promise<McpSdk> {
       serialize: stdio.serializeMessage,
       baseEnv: getDefaultEnvironment(),
     });
+  }
+
+  async function authorize(server: McpHttpServer, authorizationCode: string): Promise<void> {
+    const { url, authProvider } = server;
+    if (authProvider === undefined) throw new Error('no authProvider');
+    const fetchFn = serverFetch(server);
+    // A server may name its metadata only in the answer that refuses a request.
+    const refusal = await fetchFn(url, { headers: { accept: 'text/event-stream' } });
+    await refusal.body?.cancel();
+    const { resourceMetadataUrl } = oauth.extractWWWAuthenticateParams(refusal);
+    const result = await oauth.auth(markFailures(authProvider), {
+      serverUrl: url,
+      authorizationCode,
+      fetchFn,
+      ...(resourceMetadataUrl && { resourceMetadataUrl }),
+    });
+    if (result !== 'AUTHORIZED') throw new oauth.UnauthorizedError();
   }
 
   /** Rejects once the transport is closed, if the server does not shake hands in time. */
@@ -147,6 +198,13 @@ export async function loadMcpSdk(): Promise<McpSdk> {
   function explain(error: unknown): RequestFailure | undefined {
     if (error instanceof OversizedMessageError) return { ...lost(oversized), isOversized: true };
     if (error instanceof http.StreamableHTTPError) return explainStatus(error.code);
+    if (error instanceof oauth.UnauthorizedError)
+      return { ...ungranted('requires an authorization'), needsGrant: true };
+    // Its text is that of the authorization server.
+    if (error instanceof OAuthError)
+      return ungranted(`was refused by its authorization server (${codeOfGrant(error)})`);
+    if (error instanceof AuthProviderError)
+      return { ...ungranted('has an authProvider that failed'), cause: error.cause };
     if (error instanceof types.McpError) {
       if (error.code === types.ErrorCode.ConnectionClosed) return lost('closed the connection');
       return error.code === types.ErrorCode.RequestTimeout ? lost('did not answer in time') : undefined;
@@ -154,19 +212,21 @@ export async function loadMcpSdk(): Promise<McpSdk> {
     return explainSystemError(error);
   }
 
-  return { open, explain, isAnswer: (error) => error instanceof types.McpError };
+  return { open, authorize, explain, isAnswer: (error) => error instanceof types.McpError };
 }
 
 async function importSdk() {
   try {
-    const [{ Client }, { getDefaultEnvironment }, stdio, http, types] = await Promise.all([
+    const [{ Client }, { getDefaultEnvironment }, stdio, http, oauth, { OAuthError }, types] = await Promise.all([
       import('@modelcontextprotocol/sdk/client/index.js'),
       import('@modelcontextprotocol/sdk/client/stdio.js'),
       import('@modelcontextprotocol/sdk/shared/stdio.js'),
       import('@modelcontextprotocol/sdk/client/streamableHttp.js'),
+      import('@modelcontextprotocol/sdk/client/auth.js'),
+      import('@modelcontextprotocol/sdk/server/auth/errors.js'),
       import('@modelcontextprotocol/sdk/types.js'),
     ]);
-    return { Client, getDefaultEnvironment, stdio, http, types };
+    return { Client, getDefaultEnvironment, stdio, http, oauth, types, OAuthError };
   } catch (cause) {
     throw new MissingPackageError('mcpTools', '@modelcontextprotocol/sdk@1', cause);
   }
@@ -175,11 +235,12 @@ async function importSdk() {
 type RequestOptions = NonNullable<Parameters<Client['ping']>[0]>;
 
 /** Reads the pages of a list. Ends early at a limit, or if the server repeats a page. */
-async function listTools(
+async function readList(
+  kind: McpList,
   requestPage: (params: object, options: RequestOptions) => Promise<Readonly<Record<string, unknown>>>,
 ): Promise<unknown[]> {
   const startedAt = performance.now();
-  const tools: unknown[] = [];
+  const entries: unknown[] = [];
   const cursors = new Set<unknown>();
   let cursor: unknown;
   let chars = 0;
@@ -187,12 +248,13 @@ async function listTools(
     cursors.add(cursor);
     const timeout = Math.max(1, answerTimeoutMs - (performance.now() - startedAt));
     const page = await requestPage(cursor === undefined ? {} : { cursor }, { timeout });
-    if (!Array.isArray(page['tools'])) throw new Error('no list of tools');
-    for (const tool of page['tools']) tools.push(tool);
+    const listed = page[kind];
+    if (!Array.isArray(listed)) throw new Error(`no list of ${kind}`);
+    for (const entry of listed) entries.push(entry);
     chars += (jsonOf(page) ?? '').length;
     cursor = page['nextCursor'];
   } while (typeof cursor === 'string' && !cursors.has(cursor) && cursors.size < maxPages && chars < maxListChars);
-  return tools;
+  return entries;
 }
 
 /** Waits until a promise settles, but not for longer than `timeoutMs`. */
@@ -237,6 +299,37 @@ function codeOf(error: unknown): string | undefined {
   return typeof code === 'string' && /^(E[A-Z0-9]+|UND_ERR_[A-Z_]+)$/.test(code) ? code : undefined;
 }
 
+function ungranted(reason: string): RequestFailure {
+  return { reason, isUnreached: true, isLost: true, isFinal: true };
+}
+
+/** Returns the code of an OAuth error, such as `invalid_grant`. */
+function codeOfGrant({ errorCode }: { readonly errorCode: string }): string {
+  return /^[a-z_]{1,40}$/.test(errorCode) ? errorCode : 'unknown code';
+}
+
+/** An `authProvider` failed, whose errors the SDK passes on like those of a server. */
+class AuthProviderError extends Error {}
+
+/** Returns the provider with its failures marked. */
+function markFailures(provider: McpAuthProvider): OAuthClientProvider {
+  const marked = new Proxy(provider, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name, target);
+      if (typeof value !== 'function') return value;
+      return async (...args: unknown[]) => {
+        try {
+          return await value.apply(target, args);
+        } catch (cause) {
+          throw new AuthProviderError('authProvider failed', { cause });
+        }
+      };
+    },
+  });
+  // The user's object has the SDK's type, which this package does not show: the SDK is optional.
+  return marked as unknown as OAuthClientProvider;
+}
+
 function lost(reason: string): RequestFailure {
   return { reason, isUnreached: false, isLost: true, isFinal: false };
 }
@@ -251,18 +344,33 @@ const oversized = 'sent a message of more than 10 MiB';
 class OversizedMessageError extends Error {}
 
 /**
- * Returns a `fetch` whose responses end with an error at the limit: the SDK reads them into memory whole.
+ * Returns the `fetch` of a server: its headers reach its own origin only, and not its authorization server. A response
+ * ends with an error at the limit, because the SDK reads it into memory whole.
  *
- * @param onExceeded is called at the limit, because the SDK lets a request wait whose stream of events broke
+ * @param onOversized is called at the limit, because the SDK lets a request wait whose stream of events broke
+ * @param onToken receives the tokens that are sent to the server
  */
-function limitedFetch(onExceeded: () => void): typeof fetch {
+function serverFetch(
+  { url, headers }: McpHttpServer,
+  onOversized: () => void = () => {},
+  onToken: (token: string) => void = () => {},
+): (input: string | URL, init?: RequestInit) => Promise<Response> {
+  const { origin } = new URL(url);
   const limit: ResponseLimit = {
     maxBytes: maxMessageBytes,
     isPerEvent: true,
     onExceeded: () => {
-      onExceeded();
+      onOversized();
       return new OversizedMessageError();
     },
   };
-  return async (input, init) => limitedResponse(await fetch(input, init), limit);
+  return async (input, init) => {
+    const sent = new Headers(init?.headers);
+    if (new URL(input).origin === origin) {
+      const [scheme, token] = sent.get('authorization')?.split(' ') ?? [];
+      if (scheme === 'Bearer' && token !== undefined) onToken(token);
+      for (const [name, value] of Object.entries(headers ?? {})) sent.set(name, value);
+    }
+    return limitedResponse(await fetch(input, { ...init, headers: sent }), limit);
+  };
 }

@@ -100,10 +100,17 @@ export interface ScriptedMcpServer {
   restart(): void;
 }
 
+/** Answer in place of the server. */
+export interface Refusal {
+  readonly status: number;
+  readonly body: string;
+  readonly headers?: Record<string, string>;
+}
+
 /** Starts a server with these tools. @param respond answers requests in place of the server */
 export async function startMcpServer(
   initial: readonly ServedTool[],
-  respond?: (headers: IncomingHttpHeaders) => { status: number; body: string } | undefined,
+  respond?: (headers: IncomingHttpHeaders) => Refusal | undefined,
 ): Promise<ScriptedMcpServer> {
   let tools = initial;
   const sessions = new Map<string, { server: Server; transport: StreamableHTTPServerTransport }>();
@@ -139,7 +146,8 @@ export async function startMcpServer(
     headers.push(request.headers);
     const answer = respond?.(request.headers);
     if (answer !== undefined) {
-      response.writeHead(answer.status, { 'content-type': 'application/json' }).end(answer.body);
+      const type = { 'content-type': 'application/json' };
+      response.writeHead(answer.status, { ...type, ...answer.headers }).end(answer.body);
       return;
     }
     const id = request.headers['mcp-session-id'];

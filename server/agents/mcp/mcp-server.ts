@@ -6,7 +6,40 @@ export interface McpHttpServer {
   url: string | URL;
   /** Headers of every request, such as `authorization`. They are sent to the origin of `url` only. */
   headers?: Readonly<Record<string, string>>;
+  /**
+   * OAuth client: an `OAuthClientProvider` of `@modelcontextprotocol/sdk`, which stores tokens and sends a user to the
+   * page that grants them. The connection refreshes tokens by itself. @default none
+   */
+  authProvider?: McpAuthProvider;
 }
+
+/**
+ * OAuth client of an MCP server. `OAuthClientProvider` of `@modelcontextprotocol/sdk` defines its types and further
+ * methods.
+ */
+export interface McpAuthProvider {
+  /** Address to which the authorization server sends a user back. */
+  readonly redirectUrl: string | URL | undefined;
+  /** Description of this client for its registration. */
+  readonly clientMetadata: object;
+  /** Returns the registration of this client, or `undefined` if it has to be registered. */
+  clientInformation(): unknown;
+  /** Returns the stored tokens, or `undefined` if there are none. */
+  tokens(): unknown;
+  /** Stores tokens in place of those that were stored. */
+  saveTokens(tokens: never): void | Promise<void>;
+  /** Receives the page on which a user grants access. Called again by each attempt until access is granted. */
+  redirectToAuthorization(authorizationUrl: URL): void | Promise<void>;
+  /** Stores the secret that proves that the same client ends an authorization. */
+  saveCodeVerifier(codeVerifier: string): void | Promise<void>;
+  /** Returns the secret that was stored. */
+  codeVerifier(): string | Promise<string>;
+}
+
+const authMethods: readonly (keyof McpAuthProvider)[] = [
+  ...(['clientInformation', 'tokens', 'saveTokens', 'redirectToAuthorization', 'saveCodeVerifier'] as const),
+  'codeVerifier',
+];
 
 /** MCP server that is started as a child process and reached over its standard input and output. */
 export interface McpProcessServer {
@@ -28,12 +61,15 @@ export interface McpProcessServer {
 export type McpServer = McpHttpServer | McpProcessServer;
 
 /** Checks where to find a server. Errors never show a value: it may hold a secret. @throws {InvalidOptionError} */
-export function checkMcpServer(server: McpServer): void {
-  const owner = 'mcpTools';
+export function checkMcpServer(server: McpServer, owner = 'mcpTools'): void {
   if (typeof server === 'object' && server !== null && 'url' in server) {
-    const check = new OptionChecker(server, ['url', 'headers'], owner, undefined, 'type');
-    check.that(isHttpUrl(server.url), 'url', 'an http or https URL without credentials', server.url);
-    check.that(areHeaders(server.headers), 'headers', 'an object of valid header values', server.headers);
+    const { url, headers, authProvider } = server;
+    const check = new OptionChecker(server, ['url', 'headers', 'authProvider'], owner, undefined, 'type');
+    check.that(isHttpUrl(url), 'url', 'an http or https URL without credentials', url);
+    check.that(areHeaders(headers), 'headers', 'an object of valid header values', headers);
+    check.methods('authProvider', authProvider, authMethods);
+    const isDouble = authProvider !== undefined && new Headers(headers).has('authorization');
+    check.that(!isDouble, 'headers', 'without authorization, which authProvider sets', headers);
     return;
   }
   const check = new OptionChecker(server, ['command', 'args', 'env', 'cwd', 'stderr'], owner, undefined, 'type');

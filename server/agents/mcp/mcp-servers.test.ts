@@ -88,10 +88,15 @@ describe.each([
     const contents = messages.filter(({ role }) => role === 'tool').map(({ content }) => content);
     expect(contents[0]).toContain('5');
     expect(toolCalls[1]?.result).toEqual({ temperature: 36, conditions: 'Light rain / drizzle', humidity: 82 });
-    expect(contents[2]).toContain('[image omitted: image/png, 4033 bytes]');
+    expect(contents[2]).toContain('[image: image/png, 4033 bytes]');
+    expect(messages.flatMap(({ parts = [] }) => parts)).toContainEqual({
+      type: 'image',
+      mediaType: 'image/png',
+      data: expect.stringMatching(/^iVBOR/),
+    });
     expect(contents[3]).toMatch(/\[resource demo:\/\/\S+: .*\]/);
     expect(contents[4]).toMatch(/\[resource demo:\/\/\S+\]\nResource 1/);
-    expect(contents[5]).toMatch(/\[resource demo:\/\/\S+ omitted: text\/plain, \d+ bytes\]/);
+    expect(contents[5]).toMatch(/\[file demo:\/\/\S+: text\/plain, \d+ bytes\]/);
     expect(contents[6]).toMatch(/^Error: .*Invalid resourceId: -1/);
     expect(contents[7]).toContain('Error: the arguments of get-sum do not match its parameters');
 
@@ -101,6 +106,41 @@ describe.each([
       ['demo_get-sum', 30_000],
     ]);
     expect(await callTool(some.tools, 'demo_echo', { message: 'hi' })).toBe('Echo: hi');
+  });
+
+  test('has resources and prompts, which become parts of an input', async () => {
+    const { server } = await createScene();
+    const mcp = await connected(server);
+    const uri = 'demo://resource/static/document/features.md';
+    expect(await mcp.listResources()).toContainEqual({
+      uri,
+      name: 'features.md',
+      description: expect.any(String),
+      mediaType: 'text/markdown',
+    });
+    expect(await mcp.readResource(uri)).toEqual([
+      { type: 'text', text: expect.stringMatching(/^\[resource demo:.*\]\n#/) },
+    ]);
+    const [blob] = await mcp.readResource('demo://resource/dynamic/blob/1');
+    expect(blob).toMatchObject({ type: 'file', mediaType: 'text/plain', data: expect.stringMatching(/^\w+=*$/) });
+    expect(await mcp.listPrompts()).toContainEqual({
+      name: 'args-prompt',
+      description: expect.any(String),
+      arguments: [
+        { name: 'city', description: expect.any(String), isRequired: true },
+        { name: 'state', isRequired: false },
+      ],
+    });
+    const prompt = await mcp.getPrompt('args-prompt', { city: 'Bergen' });
+    expect(prompt).toEqual([{ type: 'text', text: "What's weather in Bergen?" }]);
+    const provider = callingProvider([]);
+    const agent = createAgent({ name: 'a', systemPrompt: '', provider, model: { model: 'm' } });
+    expect(await agent.run([...prompt, ...(await mcp.readResource(uri))])).toMatchObject({ status: 'completed' });
+    expect(provider.calls[0]?.messages[0]?.content).toMatch(/^What's weather in Bergen\?\n\n\[resource demo:/);
+    const refused = await mcp.readResource('demo://none').catch((error: unknown) => error);
+    expect(refused).toMatchObject({ code: 'ERR_MCP_REQUEST', method: 'resources/read' });
+    await mcp.close();
+    await expect(mcp.listPrompts()).rejects.toMatchObject({ code: 'ERR_MCP_CONNECTION' });
   });
 
   test('is reached again after it was killed, between two calls of a run and during a call, until it is closed', async () => {

@@ -5,6 +5,7 @@ import { freePort } from '../../../scripts/listen-locally.js';
 import { scriptedProvider } from '../../testing/scripted-provider.js';
 import type { Logger } from '../../transports/transport.js';
 import { createAgent } from '../create-agent.js';
+import { MediaResult } from '../model/part.js';
 import { createTool, type Tool } from '../tools/tool.js';
 import type { McpConnectionError } from './mcp-connection.js';
 import { callingProvider, callTool, type ServedTool, startMcpServer, text } from './mcp-server.fixture.js';
@@ -99,7 +100,9 @@ describe('a call', () => {
     expect(calls).toEqual([[{ x: 1 }, { 'hubline/callKey': expect.stringMatching(/^[\w-]{43}$/) }]]);
     expect(await callTool(tools, 'repeated', {})).toEqual({ a: 1 });
     expect(await callTool(tools, 'both', {})).toBe('Found:\n{"a":1}');
-    expect(await callTool(tools, 'sound', {})).toBe('[audio omitted: audio/wav, 3 bytes]');
+    expect(await callTool(tools, 'sound', {})).toEqual(
+      new MediaResult([{ type: 'audio', mediaType: 'audio/wav', data: 'AAAA' }]),
+    );
     expect(await callTool(tools, 'nothing', {})).toBe('');
   });
 

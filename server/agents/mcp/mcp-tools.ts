@@ -5,12 +5,21 @@ import { OptionChecker } from '../../options.js';
 import { nodeCrypto } from '../../transports/derived-ids.js';
 import { type Logger, silentLogger } from '../../transports/transport.js';
 import type { ToolContext } from '../agent/agent-context.js';
+import type { Part } from '../model/part.js';
 import type { Tool } from '../tools/tool.js';
 import { compileForeignSchema, memberOf, type ToolGroup, ToolRegistry } from '../tools/tool-registry.js';
-import { McpConnection } from './mcp-connection.js';
+import { McpConnection, toConnectionError } from './mcp-connection.js';
 import { readTools, type ServerTool } from './mcp-content.js';
+import {
+  getPrompt,
+  listPrompts,
+  listResources,
+  type McpPrompt,
+  type McpResource,
+  readResource,
+} from './mcp-context.js';
 import { loadMcpSdk, type McpSdk } from './mcp-sdk.js';
-import { checkMcpServer, labelOf, type McpServer } from './mcp-server.js';
+import { checkMcpServer, labelOf, type McpHttpServer, type McpServer } from './mcp-server.js';
 
 /** Options of {@link mcpTools}. */
 export interface McpToolsOptions {
@@ -24,10 +33,29 @@ export interface McpToolsOptions {
   logger?: Logger;
 }
 
-/** Tools of an MCP server. */
+/** Tools, resources and prompts of an MCP server. */
 export interface McpTools {
   /** Current tools of the server: pass them to `createAgent`, which follows their changes. */
   readonly tools: Tool[];
+  /** Returns the resources of the server. Rejects with {@link McpConnectionError} or {@link McpRequestError}. */
+  listResources(): Promise<McpResource[]>;
+  /**
+   * Returns the content of a resource as parts of an input: texts, images and files. Rejects with
+   * {@link McpConnectionError} or {@link McpRequestError}.
+   *
+   * @example
+   * await agent.run([{ type: 'text', text: 'Summarise this' }, ...(await docs.readResource('docs://terms'))]);
+   */
+  readResource(uri: string): Promise<Part[]>;
+  /** Returns the prompts of the server. Rejects with {@link McpConnectionError} or {@link McpRequestError}. */
+  listPrompts(): Promise<McpPrompt[]>;
+  /**
+   * Returns the messages of a prompt as parts of an input. Rejects with {@link McpConnectionError} or
+   * {@link McpRequestError}.
+   *
+   * @param values arguments of the prompt
+   */
+  getPrompt(name: string, values?: Readonly<Record<string, string>>): Promise<Part[]>;
   /**
    * Ends the connection, and the process of the server if it was started. Later calls fail. The process of the
    * application does not end by itself before.
@@ -52,6 +80,7 @@ export interface McpTools {
  * @throws {InvalidOptionError} if an option is wrong, or `allow` names a tool that the server does not have
  * @throws {MissingPackageError} if `@modelcontextprotocol/sdk` is not installed
  * @throws {McpConnectionError} if the server cannot be started or reached
+ * @throws {McpAuthorizationError} if a user has to grant access first
  */
 export async function mcpTools(server: McpServer, options: McpToolsOptions = {}): Promise<McpTools> {
   checkMcpServer(server);
@@ -71,12 +100,44 @@ export async function mcpTools(server: McpServer, options: McpToolsOptions = {})
     await tools.connection.close();
     throw new InvalidOptionError('allow of mcpTools', 'names of tools that the server offers', unknown);
   }
+  const { connection } = tools;
   return {
     get tools() {
       return tools.tools;
     },
-    close: () => tools.connection.close(),
+    listResources: () => listResources(connection),
+    readResource: (uri) => readResource(connection, uri, timeoutMs),
+    listPrompts: () => listPrompts(connection),
+    getPrompt: (name, values = {}) => getPrompt(connection, name, values, timeoutMs),
+    close: () => connection.close(),
   };
+}
+
+/**
+ * Ends an authorization that `mcpTools` asked for: exchanges the code for tokens, which `authProvider` stores. Then
+ * `mcpTools` connects. Works in any process whose `authProvider` has the stored code verifier.
+ *
+ * @param server the same server as that of `mcpTools`, with its `authProvider`
+ * @param code query parameter `code` of the address to which the user was sent back
+ *
+ * @throws {InvalidOptionError} if an option is wrong
+ * @throws {MissingPackageError} if `@modelcontextprotocol/sdk` is not installed
+ * @throws {McpConnectionError} if the code is not accepted, or a server cannot be reached
+ */
+export async function finishMcpAuthorization(server: McpHttpServer, code: string): Promise<void> {
+  const owner = 'finishMcpAuthorization';
+  checkMcpServer(server, owner);
+  if (server.authProvider === undefined) throw new InvalidOptionError(`authProvider of ${owner}`, 'set', undefined);
+  // The value is not shown: it is a secret.
+  if (typeof code !== 'string' || code === '') {
+    throw new InvalidOptionError(`code of ${owner}`, 'a non-empty string', code, 'type');
+  }
+  const sdk = await loadMcpSdk();
+  try {
+    await sdk.authorize(server, code);
+  } catch (error) {
+    throw toConnectionError(labelOf(server), sdk.explain(error) ?? { reason: 'did not accept the code' });
+  }
 }
 
 /** Longest delay of a timer. */

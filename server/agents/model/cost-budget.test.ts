@@ -1,6 +1,9 @@
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
 import { runs } from '../../../scripts/property-tests.js';
+import { createHub } from '../../hub/create-hub.js';
+import { createWorkflow } from '../../hub/runs/workflow.js';
+import { createFakeClock } from '../../testing/fake-clock.js';
 import { scriptedProvider } from '../../testing/scripted-provider.js';
 import { memoryTransport } from '../../transports/memory/memory-transport.js';
 import { silentLogger } from '../../transports/transport.js';
@@ -71,10 +74,35 @@ test('an answer may be as long as the budget pays for, and the run ends before t
   const { agent, provider } = agentOf([{ ...callAdd(1, 2), usage }, 'never'], { prices, costBudget: 2.2 });
   const result = await agent.run('x');
   expect(provider.calls.map(({ options }) => options.maxTokens)).toEqual([220_000]);
-  expect(result).toMatchObject({ status: 'token_budget_exceeded', cost: 2.5 });
+  expect(result).toMatchObject({ status: 'token_budget_exceeded', budget: 'costBudget', cost: 2.5 });
   const small = agentOf(['no'], { prices, costBudget: 0.000_001 });
-  expect(await small.agent.run('x')).toMatchObject({ status: 'token_budget_exceeded', output: '' });
+  const refused = { status: 'token_budget_exceeded', budget: 'costBudget', output: '' };
+  expect(await small.agent.run('x')).toMatchObject(refused);
   expect(small.provider.calls).toEqual([]);
+});
+
+test('a workflow that is replayed reads the budget that refused a call', async () => {
+  const clock = createFakeClock();
+  const hub = createHub({ transport: memoryTransport({ clock }) });
+  const { agent } = agentOf(['no'], { prices, costBudget: 0.000_001 });
+  const seen: unknown[] = [];
+  const flow = hub.workflow(
+    createWorkflow({
+      name: 'flow',
+      run: async (ctx) => {
+        const { status, budget } = await agent.run('x', { hubCtx: ctx });
+        seen.push([status, budget]);
+        await ctx.step.sleep('pause', 1_000);
+      },
+    }),
+  );
+  await hub.start();
+  const run = await hub.startWorkflow(flow, null);
+  await vi.waitFor(async () => expect(await run.status()).toMatchObject({ status: 'suspended' }));
+  await clock.advance(1_000);
+  await run.result();
+  await hub.stop();
+  expect(seen).toEqual(Array(2).fill(['token_budget_exceeded', 'costBudget']));
 });
 
 test('a delegate without a price fails before its call, and within the budget of its delegator', async () => {
@@ -92,7 +120,7 @@ test('a delegate without a price fails before its call, and within the budget of
 test('a call without reported usage counts as one that wrote all that it was allowed to', async () => {
   const unreported = { ...callAdd(1, 2), usage: null };
   const open = await agentOf([unreported, 'never'], { prices, costBudget: 1 }).agent.run('x');
-  expect(open.status).toBe('token_budget_exceeded');
+  expect(open).toMatchObject({ status: 'token_budget_exceeded', budget: 'costBudget' });
   expect(open.cost).toBeGreaterThanOrEqual(1);
   const model = { model: 'm', maxTokens: 1_000 };
   const limited = await agentOf([unreported, 'ok'], { prices, model, costBudget: 1 }).agent.run('x');

@@ -1,3 +1,4 @@
+import { estimateMediaTokens, type Part } from './part.js';
 import type { TokenUsage } from './token-usage.js';
 
 /** Author of a message. `tool` carries the result of one tool call. */
@@ -33,15 +34,20 @@ export interface ExchangeMark {
   status?: 'completed' | 'max_iterations' | 'token_budget_exceeded';
   /** `true` on a final answer that reached the token limit. */
   truncated?: true;
+  /** Reason for which `afterModel` refused this answer. Present on that answer only. */
+  refusal?: string;
 }
 
 /** One entry of a transcript. */
 export interface Message {
   role: MessageRole;
   /**
-   * The text. For a `tool` message, the result as JSON or the error. Empty if the model only called tools.
+   * The text. For a `tool` message, the result as JSON or the error. Empty if the model only called tools, and for
+   * media without a text.
    */
   content: string;
+  /** On a message with images, audio or files: all its parts in order, its text included. */
+  parts?: Part[];
   /** On a `tool` message: id of the call that it answers. */
   toolCallId?: string;
   /** On an `assistant` message: calls that the model requests. */
@@ -60,6 +66,8 @@ export interface ToolResult {
   name: string;
   /** Value that `execute` returned, also if it has no JSON form. `null` after any other `error`. */
   result: unknown;
+  /** Parts of a {@link MediaResult}. `result` is then a text. */
+  parts?: Part[];
   /** Error message that the model receives. Absent if the call succeeded. */
   error?: string;
   /** Milliseconds from the call to its result; 0 for a call that was not executed. */
@@ -83,7 +91,7 @@ export function estimateTokens(text: string): number {
   return Math.ceil(Buffer.byteLength(text) / bytesPerToken);
 }
 
-/** Estimates the tokens of `messages` from index `from` to the end: text, tool calls, reasoning and signatures. */
+/** Estimates the tokens of `messages` from index `from` to the end: text, media, tool calls, reasoning and signatures. */
 export function estimateMessageTokens(messages: readonly Message[], from = 0): number {
   let tokens = 0;
   for (let i = from; i < messages.length; i++) {
@@ -91,7 +99,8 @@ export function estimateMessageTokens(messages: readonly Message[], from = 0): n
     if (message === undefined) continue;
     tokens += tokensPerMessage + estimateTokens(message.content);
     for (const call of message.toolCalls ?? []) tokens += estimateTokens(call.name) + estimateTokens(call.arguments);
-    const { providerMetadata } = message;
+    const { providerMetadata, parts } = message;
+    if (parts !== undefined) tokens += estimateMediaTokens(parts);
     if (providerMetadata !== undefined) tokens += estimateMetadataTokens(providerMetadata, message.content);
   }
   return tokens;

@@ -16,10 +16,13 @@ export interface ModelAnswer {
   readonly ignoredSettings?: readonly string[];
 }
 
+/** Answer with its usage, reported or estimated. */
+export type PaidAnswer = ModelAnswer & { readonly usage: TokenUsage };
+
 const noCalls: readonly ToolCall[] = [];
 
-/** Validates an answer. @throws {InvalidAnswerError} */
-export function readAnswer(response: ModelResponse): ModelAnswer {
+/** Validates an answer. A validated one is returned unchanged. @throws {InvalidAnswerError} */
+export function readAnswer(response: ModelResponse | ModelAnswer): ModelAnswer {
   if (typeof response !== 'object' || response === null) throw new InvalidAnswerError('an object', response);
   const { content, toolCalls, usage, finishReason, unreadableCall, providerMetadata, ignoredSettings } = response;
   const reported = reportedUsage(usage);
@@ -42,26 +45,31 @@ export function readAnswer(response: ModelResponse): ModelAnswer {
   return answer;
 }
 
+/** Part of a streamed answer that a reader sees. */
+export type DeltaKind = 'text' | 'reasoning';
+
 /** Receives streamed text. The next chunk is read when the promise resolves, if there is one. */
-export type OnText = (text: string) => Promise<void> | undefined;
+export type OnDelta = (text: string, kind: DeltaKind) => Promise<void> | undefined;
 
 /**
- * Collects a streamed answer, and passes each text to `onText` when it arrives.
+ * Collects a streamed answer, and passes each text to `onDelta` when it arrives.
  *
  * @throws {InvalidAnswerError}
  * @throws {CutStreamError} if the stream ends without a finish reason
  */
-export async function collectAnswer(chunks: AsyncIterable<ModelStreamChunk>, onText: OnText): Promise<ModelAnswer> {
+export async function collectAnswer(chunks: AsyncIterable<ModelStreamChunk>, onDelta: OnDelta): Promise<ModelAnswer> {
   const whole: { -readonly [Key in keyof ModelResponse]?: ModelResponse[Key] } = {};
   let content = '';
   const toolCalls: ToolCall[] = [];
   let usage: TokenUsage | undefined;
   for await (const chunk of chunks) {
     if (typeof chunk !== 'object' || chunk === null) throw new InvalidAnswerError('chunks that are objects', chunk);
+    const reasoning = readContent(chunk.reasoning);
+    if (reasoning !== '') await onDelta(reasoning, 'reasoning');
     const text = readContent(chunk.content);
     if (text !== '') {
       content += text;
-      const room = onText(text);
+      const room = onDelta(text, 'text');
       if (room !== undefined) await room;
     }
     toolCalls.push(...readCalls(chunk.toolCalls));

@@ -2,6 +2,8 @@ import { InvalidOptionError } from '../../errors.js';
 import type { JsonSchema } from '../../json-schema.js';
 import { OptionChecker } from '../../options.js';
 import type { Message, ToolCall, ToolDefinition } from './message.js';
+import { isMedia } from './part.js';
+import { UnsupportedPartError } from './provider-error.js';
 import type { TokenUsage } from './token-usage.js';
 
 /** Reason why a model stopped. `length`: it reached the token limit, so the end of its answer may be missing. */
@@ -81,6 +83,8 @@ export interface ModelResponse {
 /** Part of a streamed answer. Texts and tool calls are concatenated; for every other field the last value counts. */
 export interface ModelStreamChunk {
   content?: string;
+  /** Text of the model's reasoning, for readers of a stream. What the vendor expects back is in `providerMetadata`. */
+  reasoning?: string;
   /** Complete calls, each in one chunk only. */
   toolCalls?: ToolCall[];
   usage?: TokenUsage;
@@ -101,6 +105,11 @@ export interface ModelProvider {
    */
   readonly jsonMode?: boolean;
   /**
+   * `true` if `chat` reads the `parts` of messages. Otherwise a call whose user messages have images, audio or files is
+   * refused with `UnsupportedPartError`. @default false
+   */
+  readonly readsParts?: boolean;
+  /**
    * Requests one complete answer. The agent's `retry` decides whether a rejected call is retried; the `retryable`
    * of a `ProviderError` can rule that out.
    *
@@ -110,6 +119,18 @@ export interface ModelProvider {
   chat(messages: Message[], options: ModelOptions): Promise<ModelResponse>;
   /** Requests a streamed answer. Used by `agent.stream`; without it the answer arrives as one chunk. */
   chatStream?(messages: Message[], options: ModelOptions): AsyncIterable<ModelStreamChunk>;
+}
+
+/** Refuses messages with media for a provider that would leave them out. @throws {UnsupportedPartError} */
+export function checkReadsParts({ readsParts, name = 'the model provider' }: ModelProvider, messages: Message[]): void {
+  if (readsParts === true) return;
+  for (const { role, parts } of messages) {
+    // The content of a tool's result names its media.
+    const media = role === 'tool' ? undefined : parts?.find(isMedia);
+    if (media !== undefined) {
+      throw new UnsupportedPartError(name, media, 'set readsParts of the provider if its chat reads parts of messages');
+    }
+  }
 }
 
 const names: readonly (keyof ModelOptions)[] = [

@@ -5,7 +5,8 @@ import type { JsonSchema } from '../../json-schema.js';
 import { OutputSchemaError, TruncatedOutputError } from '../errors.js';
 import { readAnswerJson } from './answer-json.js';
 import { recordOf, wellFormed } from './foreign-values.js';
-import type { FinishReason, ResponseFormat } from './model-provider.js';
+import { describeFormat, type FinishReason, type ResponseFormat } from './model-provider.js';
+import { PartialJson } from './partial-json.js';
 import { mapSubschemas, moveRoot } from './subschemas.js';
 
 /** Schema of an agent's answers, prepared for the model and for validation. */
@@ -13,6 +14,8 @@ export interface OutputSchema {
   readonly responseFormat: ResponseFormat;
   /** Returns the first JSON value in an answer that matches the schema, else the issues of the most likely one. */
   read(text: string): Promise<SchemaResult>;
+  /** Vendors receive the schema of an object with the value as its property `value`. */
+  readonly isWrapped: boolean;
 }
 
 /**
@@ -33,14 +36,14 @@ export function resolveOutputSchema(
     throw new InvalidOptionError(`outputJsonSchema of ${owner}`, expected, json);
   }
   const { sent, isWrapped } = toSendableSchema(json);
+  const unwrap = (value: unknown): unknown => (isWrapped ? unwrapValue(value) : value);
   return {
     responseFormat: { type: 'json', schema: wellFormed(sent) },
+    isWrapped,
     async read(text) {
       let first: SchemaResult | undefined;
       for (const value of readAnswerJson(text)) {
-        // A model without a JSON mode may omit the wrapper, which only vendors need.
-        const hasWrapper = isWrapped && typeof value === 'object' && value !== null && Object.hasOwn(value, 'value');
-        const result = await schema.validate(hasWrapper ? Reflect.get(value, 'value') : value);
+        const result = await schema.validate(unwrap(value));
         if (result.issues === undefined) return result;
         first ??= result;
       }
@@ -49,7 +52,19 @@ export function resolveOutputSchema(
   };
 }
 
+/** Returns a value without its wrapper, which only vendors need. A model without a JSON mode may omit it. */
+export function unwrapValue(value: unknown): unknown {
+  const isObject = typeof value === 'object' && value !== null && Object.hasOwn(value, 'value');
+  return isObject ? Reflect.get(value, 'value') : value;
+}
+
 const maxListedIssues = 10;
+
+/** Returns a system prompt that describes the format of the answer, for a model without a JSON mode. */
+export function withFormat(systemPrompt: string, { responseFormat }: OutputSchema): string {
+  const format = describeFormat(responseFormat);
+  return systemPrompt === '' ? format : `${systemPrompt}\n\n${format}`;
+}
 
 /** Problem of an answer: a note that asks the model to correct it, or the error that ends the run. */
 export type AnswerProblem = { readonly note: string } | { readonly error: Error };
@@ -61,6 +76,7 @@ export class TypedOutput {
   readonly #maxTokens: number | undefined;
   #retriesLeft: number;
   #data: unknown;
+  #partial: { readonly turn: number; readonly reader: PartialJson } | undefined;
 
   constructor(schema: OutputSchema, agentName: string, retries: number, maxTokens: number | undefined) {
     this.#schema = schema;
@@ -72,6 +88,13 @@ export class TypedOutput {
   /** Validated value of the last answer; `undefined` if that was not valid. */
   get data(): unknown {
     return this.#data;
+  }
+
+  /** Reads a part of the answer of a turn. Returns its value so far, not validated; `undefined` if there is nothing new. */
+  partial(turn: number, text: string): unknown {
+    if (this.#partial?.turn !== turn) this.#partial = { turn, reader: new PartialJson() };
+    const value = this.#partial.reader.add(text);
+    return this.#schema.isWrapped ? unwrapValue(value) : value;
   }
 
   /** Reads an answer that an earlier attempt stored. @throws {OutputSchemaError} if another schema accepted it */

@@ -1,4 +1,5 @@
-import { HubError } from '../../errors.js';
+import { HubError, quote } from '../../errors.js';
+import type { MediaPart } from './part.js';
 import type { TokenUsage } from './token-usage.js';
 
 /** Details of a failed model call. */
@@ -65,6 +66,25 @@ export class ContentFilterError extends ProviderError {
       { provider, retryable: false, ...(usage !== undefined && { usage }) },
       'ERR_CONTENT_FILTER',
     );
+  }
+}
+
+/**
+ * The vendor or its model cannot take an image, a piece of audio or a file of the conversation. The call was not made.
+ * The next provider of a {@link fallbackProvider} is asked instead.
+ */
+export class UnsupportedPartError extends ProviderError {
+  /** Media type of the part. */
+  readonly mediaType: string;
+
+  /** @param wayOut advice after the message */
+  constructor(provider: string, { type, mediaType }: Pick<MediaPart, 'type' | 'mediaType'>, wayOut: string) {
+    super(
+      `${provider} cannot take a part of type ${quote(type)} with media type ${quote(mediaType)}; ${wayOut}`,
+      { provider, retryable: false },
+      'ERR_UNSUPPORTED_PART',
+    );
+    this.mediaType = mediaType;
   }
 }
 

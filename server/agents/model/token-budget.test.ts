@@ -104,7 +104,7 @@ describe('tokenBudget', () => {
   test('makes no call that does not fit', async () => {
     const provider = scriptedProvider([]);
     const result = await createAgent({ ...base, provider, tokenBudget: 50 }).run('word '.repeat(200));
-    expect(result).toMatchObject({ status: 'token_budget_exceeded', output: '' });
+    expect(result).toMatchObject({ status: 'token_budget_exceeded', budget: 'tokenBudget', output: '' });
     provider.assertDone();
   });
 
@@ -129,7 +129,7 @@ describe('tokenBudget', () => {
   test('exceeded by the final answer is still exceeded, with the answer', async () => {
     const provider = scriptedProvider([{ content: 'the answer', usage: usageOf(110, 10) }]);
     const result = await createAgent({ ...base, provider, tokenBudget: 100 }).run('x');
-    expect(result).toMatchObject({ status: 'token_budget_exceeded', output: 'the answer' });
+    expect(result).toMatchObject({ status: 'token_budget_exceeded', budget: 'tokenBudget', output: 'the answer' });
   });
 
   test('stops a provider that reports no usage: it is estimated and marked', async () => {

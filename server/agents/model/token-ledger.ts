@@ -1,3 +1,5 @@
+import type { SpendPlace, SpendUnit } from '../../hub/limits/spend-limit.js';
+import type { SpendRule } from '../../hub/limits/spend-state.js';
 import type { ModelPrice, PriceList } from './price.js';
 import { addSpending, addUsage, type CallSpending, noUsage, type TokenUsage } from './token-usage.js';
 
@@ -6,6 +8,29 @@ export interface SpendingLimits {
   readonly tokens?: number | undefined;
   readonly cost?: number | undefined;
   readonly prices?: PriceList | undefined;
+  /** Limits over all runs. */
+  readonly windows?: readonly SpendWindow[];
+}
+
+/** Option that limits what a run may spend. */
+export type BudgetName = 'tokenBudget' | 'costBudget' | 'spendLimits';
+
+/** Limit of what the runs of an agent spend in a window of time, for one run. */
+export interface SpendWindow extends SpendPlace {
+  readonly agent: string;
+  readonly unit: SpendUnit;
+  readonly key: string | undefined;
+}
+
+/**
+ * Spending limit that ended a run, of the agent of the run or of one that delegated to it. `retryAfterMs`: milliseconds
+ * until the window has room for the call; absent if the call exceeds the limit by itself.
+ */
+export interface ReachedSpendLimit extends SpendRule {
+  readonly agent: string;
+  readonly unit: SpendUnit;
+  readonly key?: string;
+  readonly retryAfterMs?: number;
 }
 
 /** Receives the token usage of each model call. */
@@ -29,6 +54,10 @@ export class TokenLedger {
   readonly #listeners: readonly UsageListener[];
   /** `true` if a budget applies: its own, or that of a run above it. */
   readonly isLimited: boolean;
+  /** Budget that did not cover a call. */
+  #refusing: BudgetName | undefined;
+  /** Spending limits of the chain; `undefined` if there are none. */
+  readonly windows: readonly SpendWindow[] | undefined;
   #lastInLine: Promise<void> = Promise.resolve();
 
   /**
@@ -44,6 +73,9 @@ export class TokenLedger {
   ) {
     this.#limits = limits;
     this.isLimited = parent?.isLimited === true || limits.tokens !== undefined || limits.cost !== undefined;
+    const { windows } = limits;
+    const above = parent?.windows;
+    this.windows = windows === undefined || above === undefined ? (windows ?? above) : [...above, ...windows];
     this.#onListenerError = onListenerError;
     this.#parent = parent;
     this.#meter = meter;
@@ -71,6 +103,17 @@ export class TokenLedger {
   /** `true` if more tokens or money was spent than allowed. */
   get isExceeded(): boolean {
     return this.isLimited && (this.left < 0 || this.costLeft < 0);
+  }
+
+  /** Budget that ends the run: it is overspent, or did not cover a call. */
+  get exhausted(): BudgetName | undefined {
+    if (this.left < 0) return 'tokenBudget';
+    return this.costLeft < 0 ? 'costBudget' : this.#refusing;
+  }
+
+  /** Notes that a budget does not cover the next call. */
+  refuse(budget: BudgetName): void {
+    this.#refusing = budget;
   }
 
   /** Returns the price of a model: this agent's, else that of the agent that delegated to it. */

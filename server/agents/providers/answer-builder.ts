@@ -130,7 +130,8 @@ function toIgnoredSetting(warning: SharedV3Warning): string[] {
   return [details === undefined ? feature : `${feature} (${details})`];
 }
 
-function toUsage({ inputTokens, outputTokens }: LanguageModelV3Usage): TokenUsage | undefined {
+/** Returns the usage that a language model reports; `undefined` if it reports none. */
+export function toUsage({ inputTokens, outputTokens }: LanguageModelV3Usage): TokenUsage | undefined {
   const promptTokens = inputTokens.total ?? 0;
   const completionTokens = outputTokens.total ?? 0;
   const totalTokens = promptTokens + completionTokens;

@@ -70,6 +70,68 @@ const openAi: readonly Row[] = [
   ['an unknown finish reason', choice({ content: 'hi' }, 'new'), completed],
 ];
 
+const counted = { input_tokens: 11, output_tokens: 7, total_tokens: 18 };
+const respond = (content: readonly object[], more: object = {}) => ({
+  ...{ id: 'resp_1', object: 'response', created_at: 1, model: 'm', status: 'completed', usage: counted },
+  output: [{ id: 'msg_1', type: 'message', role: 'assistant', status: 'completed', content }],
+  ...more,
+});
+const saidText = { type: 'output_text', text: 'hi', annotations: [] };
+const refused = { type: 'refusal', refusal: 'no' };
+const cutAt = (reason: string) => ({ status: 'incomplete', incomplete_details: { reason } });
+const failedWith = (code: string) => ({ status: 'failed', output: [], error: { code, message: 'x' } });
+const eventOfFailure = (code: string) => ({
+  type: 'response.failed',
+  sequence_number: 1,
+  response: { id: 'resp_1', status: 'failed', error: { code, message: 'x' } },
+});
+const created = { type: 'response.created', response: { id: 'resp_1', created_at: 1, model: 'm' } };
+const begun = [
+  created,
+  { type: 'response.output_item.added', output_index: 0, item: { id: 'msg_1', type: 'message', role: 'assistant' } },
+  { type: 'response.output_text.delta', item_id: 'msg_1', delta: 'h' },
+];
+const emptyTwice = { status: 'failed', error: { code: 'ERR_EMPTY_ANSWER' }, tokenUsage: { totalTokens: 36 } };
+const responses: readonly Row[] = [
+  ...proxied,
+  ['another JSON', { hello: 1 }, failed(false, 0)],
+  ['an answer with an empty output', { ...respond([]), output: [] }, emptyTwice],
+  ['an error of the server', { error: { type: 'server_error', message: 'x' } }, failed(true, 0)],
+  ['a failure of the server', { ...respond([]), ...failedWith('server_error') }, failed(true, 18)],
+  ['a failure by a limit', { ...respond([]), ...failedWith('rate_limit_exceeded') }, failed(true, 18)],
+  ['a failure by the prompt', { ...respond([]), ...failedWith('invalid_prompt') }, failed(false, 18)],
+  ['a failure at the start of a stream', events(created, eventOfFailure('server_error')), failed(true, 0)],
+  [
+    'a failure later in a stream',
+    events(...begun, eventOfFailure('invalid_prompt')),
+    { status: 'failed', error: { retryable: false } },
+  ],
+  [
+    'an error at the start of a stream',
+    events({ type: 'error', sequence_number: 0, code: 'rate_limit_exceeded', message: 'x', param: null }),
+    failed(true, 0),
+  ],
+  ['a filtered text', respond([saidText], cutAt('content_filter')), failed(false, 18, 'ERR_CONTENT_FILTER')],
+  ['a refusal', respond([refused]), failed(false, 18, 'ERR_CONTENT_FILTER')],
+  ['a refusal after text', respond([saidText, refused]), failed(false, 18, 'ERR_CONTENT_FILTER')],
+  ['a text at its limit', respond([saidText], cutAt('max_output_tokens')), { status: 'completed', truncated: true }],
+  [
+    'items of an unknown type',
+    { ...respond([saidText]), output: [{ type: 'new', id: 'n' }, ...respond([saidText]).output] },
+    failed(false, 18),
+  ],
+  [
+    'events of unknown types',
+    events(
+      ...begun,
+      { type: 'response.new', a: 1 },
+      { type: 'response.output_text.delta', item_id: 'msg_1', delta: 'i' },
+      { type: 'response.completed', response: { usage: counted } },
+    ),
+    completed,
+  ],
+];
+
 const message = (content: readonly object[], stop_reason = 'end_turn') => ({
   ...{ id: 'm', type: 'message', role: 'assistant', model: 'c', content, stop_reason },
   usage: { input_tokens: 11, output_tokens: 7 },
@@ -123,8 +185,12 @@ const gemini: readonly Row[] = [
   ['an overload in a stream', events({ error: { code: 503, status: 'UNAVAILABLE', message: 'x' } }), failed(true, 0)],
 ];
 
-const rowsOf = ({ name }: Vendor): readonly Row[] =>
-  name.startsWith('Anthropic') ? anthropic : name.startsWith('Gemini') ? gemini : openAi;
+const rows: Readonly<Record<string, readonly Row[]>> = {
+  'OpenAIProvider, responses': responses,
+  AnthropicProvider: anthropic,
+  GeminiProvider: gemini,
+};
+const rowsOf = ({ name }: Vendor): readonly Row[] => rows[name] ?? openAi;
 
 describe.each(vendors)('$name', (vendor) => {
   const agentAt = (url: string) =>
@@ -180,13 +246,15 @@ describe.each(vendors)('$name', (vendor) => {
 
   test.each(['constructor', '__proto__', 'toString'])('that calls %s receives its call back', async (name) => {
     const call = { id: 'c1', name, arguments: '{}' };
-    const answers = {
-      openAi: choice({ tool_calls: [{ id: call.id, type: 'function', function: call }] }, 'tool_calls'),
-      anthropic: message([{ type: 'tool_use', id: call.id, name, input: {} }], 'tool_use'),
-      gemini: candidate('STOP', { content: { role: 'model', parts: [{ functionCall: { name, args: {} } }] } }),
+    const answers: Readonly<Record<string, unknown>> = {
+      AnthropicProvider: message([{ type: 'tool_use', id: call.id, name, input: {} }], 'tool_use'),
+      GeminiProvider: candidate('STOP', { content: { role: 'model', parts: [{ functionCall: { name, args: {} } }] } }),
+      'OpenAIProvider, responses': respond([], {
+        output: [{ type: 'function_call', id: 'fc_1', call_id: call.id, name, arguments: '{}', status: 'completed' }],
+      }),
     };
-    const rows = rowsOf(vendor);
-    const answer = rows === openAi ? answers.openAi : rows === gemini ? answers.gemini : answers.anthropic;
+    const answer =
+      answers[vendor.name] ?? choice({ tool_calls: [{ id: call.id, type: 'function', function: call }] }, 'tool_calls');
     wire = await serve((response) => {
       const isFirst = wire?.requests.length === 1;
       response.writeHead(isFirst ? 200 : 400, { 'content-type': 'application/json' });

@@ -1,8 +1,14 @@
 import { HubError, InvalidOptionError } from '../../errors.js';
 import { OptionChecker } from '../../options.js';
 import type { Message } from '../model/message.js';
-import type { ModelOptions, ModelProvider, ModelResponse, ModelStreamChunk } from '../model/model-provider.js';
-import { ProviderError } from '../model/provider-error.js';
+import {
+  checkReadsParts,
+  type ModelOptions,
+  type ModelProvider,
+  type ModelResponse,
+  type ModelStreamChunk,
+} from '../model/model-provider.js';
+import { ProviderError, UnsupportedPartError } from '../model/provider-error.js';
 
 /** Provider of a {@link fallbackProvider}. */
 export interface FallbackEntry {
@@ -15,7 +21,8 @@ const entriesOf = new WeakMap<ModelProvider, readonly FallbackEntry[]>();
 
 /**
  * Returns a provider that calls the first provider of a list, and the next one if that fails for a reason that the
- * caller does not cause: a retryable failure that persists, or an exhausted quota. Never after a text was streamed.
+ * caller does not cause: a retryable failure that persists, an exhausted quota, or an image, audio or a file that the
+ * model cannot take. Never after a text was streamed.
  *
  * An agent applies its `retry` to each provider, counts the tokens of every call, and continues its run with the
  * provider that answered. Its next run starts with the first provider again.
@@ -49,10 +56,12 @@ export function fallbackProvider(entries: readonly FallbackEntry[]): Required<Mo
   const provider: Required<ModelProvider> = {
     name: all[0]?.provider.name ?? 'unknown',
     jsonMode: all.every((entry) => entry.provider.jsonMode === true),
+    readsParts: all.some((entry) => entry.provider.readsParts === true),
     async chat(messages, options) {
       let failure: unknown;
       for (const entry of all) {
         try {
+          checkReadsParts(entry.provider, messages);
           return await entry.provider.chat(messages, settingsOf(entry, options));
         } catch (error) {
           if (options.signal?.aborted || !isReplaceable(error)) throw error;
@@ -66,6 +75,7 @@ export function fallbackProvider(entries: readonly FallbackEntry[]): Required<Mo
       for (const entry of all) {
         let isShown = false;
         try {
+          checkReadsParts(entry.provider, messages);
           for await (const chunk of streamOf(entry.provider, messages, settingsOf(entry, options))) {
             isShown ||= chunk.content !== undefined && chunk.content !== '';
             yield chunk;
@@ -90,8 +100,12 @@ export function candidatesOf(provider: ModelProvider): readonly FallbackEntry[] 
 
 const quotaStatus: readonly unknown[] = [402, 429];
 
-/** Returns `true` for a failure that another provider may not have: a retryable one, or an exhausted quota. */
+/**
+ * Returns `true` for a failure that another provider may not have: a retryable one, an exhausted quota, or a part that
+ * the model cannot take.
+ */
 export function isReplaceable(error: unknown): boolean {
+  if (error instanceof UnsupportedPartError) return true;
   if (error instanceof ProviderError) return error.retryable || quotaStatus.includes(error.statusCode);
   return !HubError.is(error);
 }

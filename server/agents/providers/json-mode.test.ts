@@ -30,12 +30,14 @@ interface Case {
 }
 
 const openAiFormat = { response_format: { type: 'json_schema', json_schema: { schema, strict: true } } };
+const responsesFormat = { text: { format: { type: 'json_schema', schema, strict: true } } };
 const anthropicFormat = { output_config: { format: { type: 'json_schema', schema } } };
 const geminiFormat = { generationConfig: { responseMimeType: 'application/json', responseSchema: { type: 'object' } } };
 const inSystem = { messages: [{ role: 'system', content: described }, {}] };
 
 const cases: Record<string, Record<string, Case>> = {
   OpenAIProvider: { 'in strict mode': { withTools: openAiFormat, withoutTools: openAiFormat } },
+  'OpenAIProvider, responses': { 'in strict mode': { withTools: responsesFormat, withoutTools: responsesFormat } },
   'OpenAIProvider, compatible': {
     'with the schema in the prompt': {
       withTools: inSystem,

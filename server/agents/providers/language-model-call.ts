@@ -7,13 +7,23 @@ import type {
   LanguageModelV3ToolResultPart,
 } from '@ai-sdk/provider';
 import { OrphanToolMessageError } from '../errors.js';
-import { wellFormed } from '../model/foreign-values.js';
+import { recordOf, wellFormed } from '../model/foreign-values.js';
 import type { Message, ToolDefinition } from '../model/message.js';
 import type { ModelOptions } from '../model/model-provider.js';
+import type { Part } from '../model/part.js';
 import { isErrorContent } from '../tools/tool-executor.js';
 import { readReplay } from './answer-builder.js';
-import { addInstruction, markCacheable, toJsonMode, toToolSchema, toVendorSettings } from './vendor-settings.js';
-import { describeUnsaid } from './wire-schema.js';
+import { type SplitResult, splitResult, toUserParts } from './prompt-media.js';
+import {
+  addInstruction,
+  isResponses,
+  isStored,
+  markCacheable,
+  toJsonMode,
+  toToolSchema,
+  toVendorSettings,
+} from './vendor-settings.js';
+import { describeUnsaid, isStrictSchema } from './wire-schema.js';
 
 type AssistantPart = Extract<LanguageModelV3Message, { role: 'assistant' }>['content'][number];
 
@@ -34,6 +44,7 @@ export function toCall(
   const json = toJsonMode(options, provider, modelId);
   if (json?.instruction !== undefined) addInstruction(prompt, json.instruction);
   const { maxTokens, providerOptions } = toVendorSettings(options, provider, modelId, json?.settings);
+  if (isResponses.test(provider) && !isStored(providerOptions)) dropUnreadableReasoning(prompt);
   if (options.cache) markCacheable(prompt, provider);
   return {
     prompt,
@@ -71,6 +82,8 @@ function toFunctionTool(
     name: names.toSent(name),
     description: rules === undefined ? description : `${description}\n\n${rules}`.trimStart(),
     inputSchema: wire.schema,
+    // Without a value, this API makes every optional property a required one.
+    ...(isResponses.test(provider) && { strict: isStrictSchema(wire.schema) }),
   };
 }
 
@@ -104,15 +117,17 @@ export function toPrompt(
 ): LanguageModelV3Prompt {
   const prompt: LanguageModelV3Prompt = [];
   const toolNames = new Map<string, string>();
+  // Media of results for which the vendor has no place in the results themselves.
+  const behind: Part[] = [];
   for (const message of messages) {
+    if (message.role !== 'tool' && behind.length > 0) {
+      addUserMessage(prompt, { role: 'user', content: '', parts: behind.splice(0) }, provider);
+    }
     const last = prompt.at(-1);
     if (message.role === 'system') {
       if (message.content !== '') prompt.push({ role: 'system', content: message.content });
     } else if (message.role === 'user') {
-      const text = last?.role === 'user' ? last.content[0] : undefined;
-      // A single text part, because some servers accept only a string.
-      if (text?.type === 'text') text.text += `\n\n${message.content}`;
-      else prompt.push({ role: 'user', content: [{ type: 'text', text: message.content }] });
+      addUserMessage(prompt, message, provider);
     } else if (message.role === 'assistant') {
       for (const { id, name } of message.toolCalls ?? []) toolNames.set(id, names.toSent(name));
       const parts = toAssistantParts(message, provider, names);
@@ -120,12 +135,27 @@ export function toPrompt(
       if (last?.role === 'assistant') last.content.push(...parts);
       else prompt.push({ role: 'assistant', content: parts });
     } else {
-      const part = toToolResult(message, toolNames);
+      const { part, rest } = toToolResult(message, provider, toolNames);
       if (last?.role === 'tool') last.content.push(part);
       else prompt.push({ role: 'tool', content: [part] });
+      if (rest.length > 0) behind.push({ type: 'text', text: `Media of the result of ${part.toolName}:` }, ...rest);
     }
   }
+  if (behind.length > 0) addUserMessage(prompt, { role: 'user', content: '', parts: behind }, provider);
   return prompt;
+}
+
+/** Adds a text as a single part to a user message that has one, because some servers accept only a string. */
+function addUserMessage(prompt: LanguageModelV3Prompt, { content, parts }: Message, provider: string): void {
+  const last = prompt.at(-1);
+  const added = parts === undefined ? [{ type: 'text' as const, text: content }] : toUserParts(parts, provider);
+  if (last?.role !== 'user') {
+    prompt.push({ role: 'user', content: added });
+    return;
+  }
+  const text = last.content.at(-1);
+  if (text?.type === 'text' && parts === undefined) text.text += `\n\n${content}`;
+  else last.content.push(...added);
 }
 
 function toAssistantParts(message: Message, provider: string, names: ToolNames): AssistantPart[] {
@@ -136,11 +166,42 @@ function toAssistantParts(message: Message, provider: string, names: ToolNames):
   if (replay === undefined) {
     return isBlank(message.content) ? calls : [{ type: 'text', text: message.content }, ...calls];
   }
-  return replay.flatMap((part): AssistantPart[] => {
+  const parts = replay.flatMap((part): AssistantPart[] => {
     if (part.type === 'text' && isBlank(part.text) && part.metadata === undefined) return [];
     const own = part.type === 'call' ? calls[part.index] : { type: part.type, text: part.text };
     return own === undefined ? [] : [{ ...own, ...(part.metadata && { providerOptions: part.metadata }) }];
   });
+  // Vendors refuse reasoning that leads to nothing, such as that of an answer which reached its limit of tokens.
+  return parts.slice(0, parts.findLastIndex(({ type }) => type !== 'reasoning') + 1);
+}
+
+/**
+ * Removes reasoning that came without its encrypted content: the vendor has not kept it, and refuses a message that
+ * refers to it.
+ */
+function dropUnreadableReasoning(prompt: LanguageModelV3Prompt): void {
+  for (const message of prompt) {
+    if (message.role !== 'assistant') continue;
+    const encrypted = message.content.filter((part) => itemOf(part)['reasoningEncryptedContent']).map(itemIdOf);
+    const isReadable = (part: AssistantPart) => part.type !== 'reasoning' || encrypted.includes(itemIdOf(part));
+    if (message.content.every(isReadable)) continue;
+    message.content = message.content.filter(isReadable).map((part) => {
+      if (part.type !== 'text') return part;
+      const { itemId: _reference, ...item } = itemOf(part);
+      // The item came as JSON.
+      const own = { openai: item, azure: item } as NonNullable<typeof part.providerOptions>;
+      return { ...part, providerOptions: own };
+    });
+  }
+}
+
+/** Returns the item of OpenAI's Responses to which a part belongs. */
+function itemOf({ providerOptions }: AssistantPart): Readonly<Record<string, unknown>> {
+  return recordOf(providerOptions?.['openai'] ?? providerOptions?.['azure']);
+}
+
+function itemIdOf(part: AssistantPart): unknown {
+  return itemOf(part)['itemId'];
 }
 
 function isBlank(text: string): boolean {
@@ -204,15 +265,16 @@ function parseArguments(text: string): object {
 }
 
 function toToolResult(
-  { toolCallId = '', content }: Message,
+  message: Message,
+  provider: string,
   toolNames: ReadonlyMap<string, string>,
-): LanguageModelV3ToolResultPart {
+): { part: LanguageModelV3ToolResultPart; rest: readonly Part[] } {
+  const { toolCallId = '', content, parts } = message;
   const toolName = toolNames.get(toolCallId);
   if (toolName === undefined) throw new OrphanToolMessageError(toolCallId);
-  return {
-    type: 'tool-result',
-    toolCallId,
-    toolName,
-    output: { type: isErrorContent(content) ? 'error-text' : 'text', value: content },
-  };
+  const { output, rest }: SplitResult =
+    parts === undefined
+      ? { output: { type: isErrorContent(content) ? 'error-text' : 'text', value: content }, rest: [] }
+      : splitResult(message, provider);
+  return { part: { type: 'tool-result', toolCallId, toolName, output }, rest };
 }

@@ -13,6 +13,7 @@ import { CutStreamError } from '../model/provider-error.js';
 import { noUsage } from '../model/token-usage.js';
 import { AnswerBuilder, StreamAssembler } from './answer-builder.js';
 import { ToolNames, toCall } from './language-model-call.js';
+import { readableMessages, toMediaError } from './prompt-media.js';
 import { toProviderError } from './to-provider-error.js';
 import { addsJsonTool } from './vendor-settings.js';
 
@@ -43,15 +44,16 @@ export function fromLanguageModel(
   model: LanguageModel | ((modelId: string) => LanguageModel),
   options: LanguageModelProviderOptions = {},
 ): Required<ModelProvider> {
+  const owner = 'model of fromLanguageModel';
   const check = new OptionChecker(options, ['secrets'], 'fromLanguageModel');
   const { secrets = [] } = options;
   const isList = Array.isArray(secrets) && secrets.every((secret) => typeof secret === 'string' && secret !== '');
   // The value is not shown: it may be a secret.
   check.that(isList, 'secrets', 'an array of non-empty strings', typeof secrets);
   if (typeof model === 'function') {
-    return languageModelProvider('unknown', async (id) => assertModel(model(id)), secrets);
+    return languageModelProvider('unknown', async (id) => assertModel(model(id), owner), secrets);
   }
-  assertModel(model);
+  assertModel(model, owner);
   return languageModelProvider(telemetryProviderName(model.provider), async () => model, secrets);
 }
 
@@ -64,11 +66,12 @@ export interface LanguageModelProviderOptions {
   secrets?: readonly string[];
 }
 
-function assertModel(model: LanguageModel): LanguageModel {
+/** @param subject name of the value in messages @throws {InvalidOptionError} unless it is a model of a known version */
+export function assertModel(model: LanguageModel, subject: string): LanguageModel {
   const version = model?.specificationVersion;
   if (version === 'v3' || version === 'v4') return model;
   const expected = 'an AI SDK language model of specification v3 or v4';
-  throw new InvalidOptionError('model of fromLanguageModel', expected, version === undefined ? model : version);
+  throw new InvalidOptionError(subject, expected, version === undefined ? model : version);
 }
 
 /**
@@ -85,18 +88,20 @@ export function languageModelProvider(
   // The additions of v4 to v3 are neither sent nor read.
   const modelOf = async (id: string): Promise<LanguageModelV3> => (await load(id)) as LanguageModelV3;
 
-  const failure = (error: unknown, provider: string, { signal }: ModelOptions): unknown =>
-    signal?.aborted ? signal.reason : toProviderError(error, provider, secrets);
+  const failure = (error: unknown, provider: string, { signal }: ModelOptions, messages: Message[]): unknown =>
+    signal?.aborted ? signal.reason : toProviderError(toMediaError(error, messages, provider), provider, secrets);
 
   return {
     name,
     jsonMode: true,
+    readsParts: true,
 
     async chat(messages: Message[], options: ModelOptions): Promise<ModelResponse> {
       checkModelOptionNames(options);
       const model = await modelOf(options.model);
       const names = toolNamesOf(options, model);
-      const call = toCall(messages, options, model, names);
+      const sent = messages.some(hasParts) ? await readableMessages(messages, model) : messages;
+      const call = toCall(sent, options, model, names);
       try {
         const result = await model.doGenerate(call);
         // A package may read an error with status 200 as an answer without content.
@@ -105,7 +110,7 @@ export function languageModelProvider(
         for (const part of result.content) answer.add(part);
         return { content: answer.text, usage: noUsage(), ...answer.finish(result) };
       } catch (error) {
-        throw failure(error, model.provider, options);
+        throw failure(error, model.provider, options, messages);
       }
     },
 
@@ -113,15 +118,20 @@ export function languageModelProvider(
       checkModelOptionNames(options);
       const model = await modelOf(options.model);
       const names = toolNamesOf(options, model);
-      const call = toCall(messages, options, model, names);
+      const sent = messages.some(hasParts) ? await readableMessages(messages, model) : messages;
+      const call = toCall(sent, options, model, names);
       try {
         const { stream } = await model.doStream(call);
         yield* readStream(stream, model.provider, names);
       } catch (error) {
-        throw failure(error, model.provider, options);
+        throw failure(error, model.provider, options, messages);
       }
     },
   };
+}
+
+function hasParts({ parts }: Message): boolean {
+  return parts !== undefined;
 }
 
 /** Returns the names of the tools of a call. The package of older Anthropic models has a tool of its own. */
@@ -141,6 +151,7 @@ async function* readStream(
     assembler.add(part);
     if (part.type === 'stream-start') warnings = part.warnings;
     else if (part.type === 'text-delta' && part.delta !== '') yield { content: part.delta };
+    else if (part.type === 'reasoning-delta' && part.delta !== '') yield { reasoning: part.delta };
     else if (part.type === 'error' && !isUnknownEvent(part.error, provider)) throw part.error;
     else if (part.type === 'finish') {
       yield answer.finishStream({ ...part, warnings });
@@ -164,7 +175,7 @@ const anthropicEvents: ReadonlySet<unknown> = new Set([
  *
  * @see https://docs.anthropic.com/en/docs/build-with-claude/streaming#other-events
  */
-function isUnknownEvent(error: unknown, provider: string): boolean {
+export function isUnknownEvent(error: unknown, provider: string): boolean {
   if (!provider.includes('anthropic') || !(error instanceof Error) || error.name !== 'AI_TypeValidationError') {
     return false;
   }

@@ -38,6 +38,24 @@ const requests: Record<string, Expected> = {
       body: { custom: 1 },
     },
   },
+  'OpenAIProvider, responses': {
+    sampling: { options: { topP: 0.5 }, body: { top_p: 0.5, store: false } },
+    effort: {
+      model: 'gpt-5',
+      options: { reasoning: 'low' },
+      body: { reasoning: { effort: 'low' }, store: false, include: ['reasoning.encrypted_content'] },
+    },
+    'a required tool': { options: { toolChoice: 'required' }, body: { tool_choice: 'required' } },
+    'a named tool': {
+      options: { toolChoice: { tool: 'double' } },
+      body: { tool_choice: { type: 'function', name: 'double' } },
+    },
+    'package settings': {
+      model: 'gpt-5',
+      options: { reasoning: 'low', providerOptions: { openai: { reasoningSummary: 'auto', store: true } } },
+      body: { reasoning: { effort: 'low', summary: 'auto' }, store: true },
+    },
+  },
   AnthropicProvider: {
     sampling: { options: { topP: 0.5, stop: ['END'] }, body: { top_p: 0.5, stop_sequences: ['END'] } },
     'a budget': {
@@ -103,50 +121,93 @@ const requests: Record<string, Expected> = {
   },
 };
 
-/** Recorded usage reports with a cache and reasoning: 12 prompt tokens, 6 of them cached, and 9 tokens, 4 of reasoning. */
-const reports: Record<string, { body: object; cacheWriteTokens?: number }> = {
-  OpenAIProvider: {
+/** Recorded answer with a cache and reasoning: 12 prompt tokens, 6 of them cached, and 9 tokens, 4 of reasoning. */
+interface Report {
+  readonly body: object;
+  /** The same answer as events of a stream. */
+  readonly events: readonly object[];
+  readonly cacheWriteTokens?: number;
+}
+
+const chatUsage = {
+  prompt_tokens: 12,
+  completion_tokens: 9,
+  total_tokens: 21,
+  prompt_tokens_details: { cached_tokens: 6 },
+  completion_tokens_details: { reasoning_tokens: 4 },
+};
+const chatChunk = { id: 'x', object: 'chat.completion.chunk', created: 1, model: 'm' };
+const chatReport: Report = {
+  body: {
+    choices: [{ index: 0, message: { role: 'assistant', content: 'hi' }, finish_reason: 'stop' }],
+    usage: chatUsage,
+  },
+  events: [
+    { ...chatChunk, choices: [{ index: 0, delta: { role: 'assistant', content: 'hi' }, finish_reason: null }] },
+    { ...chatChunk, choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] },
+    { ...chatChunk, choices: [], usage: chatUsage },
+  ],
+};
+const responsesUsage = {
+  input_tokens: 12,
+  input_tokens_details: { cached_tokens: 6 },
+  output_tokens: 9,
+  output_tokens_details: { reasoning_tokens: 4 },
+  total_tokens: 21,
+};
+const saidItem = { id: 'msg_1', type: 'message', role: 'assistant', status: 'completed' };
+const response = { id: 'resp_1', object: 'response', created_at: 1, model: 'm', status: 'completed' };
+const anthropicUsage = { input_tokens: 1, cache_read_input_tokens: 6, cache_creation_input_tokens: 5 };
+const written = { output_tokens: 9, output_tokens_details: { thinking_tokens: 4 } };
+const anthropicMessage = { id: 'm', type: 'message', role: 'assistant', model: 'c' };
+const geminiBody = {
+  candidates: [{ content: { role: 'model', parts: [{ text: 'hi' }] }, finishReason: 'STOP' }],
+  usageMetadata: {
+    promptTokenCount: 12,
+    cachedContentTokenCount: 6,
+    candidatesTokenCount: 5,
+    thoughtsTokenCount: 4,
+    totalTokenCount: 21,
+  },
+};
+const reports: Record<string, Report> = {
+  OpenAIProvider: chatReport,
+  'OpenAIProvider, compatible': chatReport,
+  'OpenAIProvider, responses': {
     body: {
-      choices: [{ index: 0, message: { role: 'assistant', content: 'hi' }, finish_reason: 'stop' }],
-      usage: {
-        prompt_tokens: 12,
-        completion_tokens: 9,
-        total_tokens: 21,
-        prompt_tokens_details: { cached_tokens: 6 },
-        completion_tokens_details: { reasoning_tokens: 4 },
-      },
+      ...response,
+      output: [{ ...saidItem, content: [{ type: 'output_text', text: 'hi', annotations: [] }] }],
+      usage: responsesUsage,
     },
+    events: [
+      { type: 'response.created', response },
+      { type: 'response.output_item.added', output_index: 0, item: saidItem },
+      { type: 'response.output_text.delta', item_id: 'msg_1', output_index: 0, content_index: 0, delta: 'hi' },
+      { type: 'response.output_item.done', output_index: 0, item: saidItem },
+      { type: 'response.completed', response: { ...response, usage: responsesUsage } },
+    ],
   },
   AnthropicProvider: {
     body: {
-      id: 'm',
-      type: 'message',
-      role: 'assistant',
-      model: 'c',
+      ...anthropicMessage,
       content: [{ type: 'text', text: 'hi' }],
       stop_reason: 'end_turn',
-      usage: {
-        input_tokens: 1,
-        cache_read_input_tokens: 6,
-        cache_creation_input_tokens: 5,
-        output_tokens: 9,
-        output_tokens_details: { thinking_tokens: 4 },
-      },
+      usage: { ...anthropicUsage, ...written },
     },
+    events: [
+      {
+        type: 'message_start',
+        message: { ...anthropicMessage, content: [], usage: { ...anthropicUsage, output_tokens: 1 } },
+      },
+      { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+      { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'hi' } },
+      { type: 'content_block_stop', index: 0 },
+      { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { ...anthropicUsage, ...written } },
+      { type: 'message_stop' },
+    ],
     cacheWriteTokens: 5,
   },
-  GeminiProvider: {
-    body: {
-      candidates: [{ content: { role: 'model', parts: [{ text: 'hi' }] }, finishReason: 'STOP' }],
-      usageMetadata: {
-        promptTokenCount: 12,
-        cachedContentTokenCount: 6,
-        candidatesTokenCount: 5,
-        thoughtsTokenCount: 4,
-        totalTokenCount: 21,
-      },
-    },
-  },
+  GeminiProvider: { body: geminiBody, events: [geminiBody] },
 };
 
 let mock: LLMock;
@@ -193,22 +254,22 @@ describe.each(vendors)('$name', (vendor) => {
   });
 });
 
-test.each(Object.entries(reports))(
-  '%s reports cached and reasoning tokens',
-  async (name, { body, cacheWriteTokens }) => {
+describe.each(Object.entries(reports))('%s', (name, { body, events, cacheWriteTokens = 0 }) => {
+  test.each(['run', 'stream'] as const)('%s reports cached and reasoning tokens, and their cost', async (how) => {
     await wire.close();
     wire = await serve((response) => {
-      response.writeHead(200, { 'content-type': 'application/json' });
-      response.end(JSON.stringify(body));
+      response.writeHead(200, { 'content-type': how === 'run' ? 'application/json' : 'text/event-stream' });
+      const stream = events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('');
+      response.end(how === 'run' ? JSON.stringify(body) : stream);
     });
-    const vendor = vendors.find((each) => each.name === name);
-    if (vendor === undefined) throw new Error('no such vendor');
+    const vendor = vendors.find((each) => each.name === name) ?? expect.fail();
     const onTokenUsage = vi.fn();
     const agent = createAgent({
       name: 'a',
       systemPrompt: '',
       provider: providerOf(vendor),
-      model: { model: vendor.model },
+      model: { model: vendor.model, cache: true },
+      prices: { [vendor.model]: { input: 1e6, output: 1e7, cachedInput: 1e5, cacheWrite: 2e6 } },
       onTokenUsage,
     });
     const expected = {
@@ -217,12 +278,14 @@ test.each(Object.entries(reports))(
       totalTokens: 21,
       cachedTokens: 6,
       reasoningTokens: 4,
-      ...(cacheWriteTokens !== undefined && { cacheWriteTokens }),
+      ...(cacheWriteTokens > 0 && { cacheWriteTokens }),
+      cost: expect.closeTo(6 - cacheWriteTokens + 0.6 + 2 * cacheWriteTokens + 90),
     };
-    expect((await agent.run('hello')).tokenUsage).toEqual(expected);
+    const { tokenUsage } = how === 'run' ? await agent.run('hello') : await agent.stream('hello').result;
+    expect(tokenUsage).toEqual(expected);
     expect(onTokenUsage).toHaveBeenCalledWith(expected);
-  },
-);
+  });
+});
 
 test('a setting that the vendor ignores is logged once per agent', async () => {
   const vendor = vendors.find(({ name }) => name === 'AnthropicProvider');

@@ -1,5 +1,5 @@
 import { errorInfo } from '../../errors.js';
-import { cutText, parseJson, recordOf } from '../model/foreign-values.js';
+import { cutText, isRecord, parseJson, recordOf } from '../model/foreign-values.js';
 import { CutStreamError, ProviderError, type ProviderErrorDetails } from '../model/provider-error.js';
 import { isCount, type TokenUsage } from '../model/token-usage.js';
 
@@ -59,11 +59,17 @@ interface Failure {
 function readFailure(thrown: unknown): Failure {
   const fields = recordOf(thrown);
   const headers = recordOf(fields['responseHeaders']);
-  const response = parseJson(fields['responseBody']) ?? (thrown instanceof Error ? undefined : thrown);
+  const { responseBody } = fields;
+  const parsed = isRecord(responseBody) ? responseBody : parseJson(responseBody);
+  const response = parsed ?? (thrown instanceof Error ? undefined : thrown);
   // Google's compatible API answers with a list of one error.
-  const envelope = recordOf(Array.isArray(response) ? response[0] : response);
+  const outer = recordOf(Array.isArray(response) ? response[0] : response);
+  // The event of OpenAI's Responses about an answer that failed.
+  const envelope = outer['type'] === 'response.failed' ? recordOf(outer['response']) : outer;
   const body = 'error' in envelope ? recordOf(envelope['error']) : envelope;
   const requestId = headers['x-request-id'] ?? headers['request-id'] ?? envelope['request_id'];
+  // For a failure that an answer or a stream with status 200 reports, the package invents a status.
+  const isInAnswer = !(thrown instanceof Error) || isRecord(responseBody) || 'sequence_number' in outer;
   // A package whose schema does not match the vendor's answer reports the status instead of the text.
   const own = thrown instanceof Error ? thrown.message : undefined;
   const text = typeof body['message'] === 'string' && body['message'] !== '' ? body['message'] : own;
@@ -72,7 +78,7 @@ function readFailure(thrown: unknown): Failure {
     isRetryable: fields['isRetryable'] === true,
     headers,
     body,
-    ...(typeof fields['statusCode'] === 'number' && { statusCode: fields['statusCode'] }),
+    ...(typeof fields['statusCode'] === 'number' && !isInAnswer && { statusCode: fields['statusCode'] }),
     ...(typeof requestId === 'string' && { requestId }),
     // The package that finds no choice in an answer has its body as `data`.
     usage: usageOfBody(envelope) ?? usageOfBody(recordOf(fields['data'])),

@@ -58,10 +58,23 @@ test('a remote address without TLS is named in one warning, and one on this mach
   ]);
 });
 
-test('OpenAIProvider refuses an unknown dialect', () => {
-  expect(() => new OpenAIProvider({ apiKey: 'k', dialect: 'latin' as 'openai' })).toThrow(
-    'dialect of OpenAIProvider must be "openai" or "compatible", got a string',
-  );
+const deployment = 'https://r.openai.azure.com/openai/deployments/d';
+
+test.each<[object, string]>([
+  [{ dialect: 'latin' }, 'dialect of OpenAIProvider must be "openai", "azure" or "compatible", got a string'],
+  [{ api: 'batch' }, 'api of OpenAIProvider must be "chat" or "responses", got a string'],
+  [
+    { api: 'responses', dialect: 'compatible' },
+    'dialect of OpenAIProvider must be "openai" or "azure" with api "responses"',
+  ],
+  [{ apiVersion: '2024-10-21' }, 'apiVersion of OpenAIProvider must be omitted, except for Azure'],
+  [{ dialect: 'azure', apiVersion: 'a b' }, 'apiVersion of OpenAIProvider must be a version such as "2024-10-21"'],
+  [{ baseUrl: deployment }, 'apiVersion of OpenAIProvider must be set for a baseUrl with a deployment'],
+  [{ baseUrl: deployment, api: 'responses' }, 'without a deployment: pass that as the model'],
+])('OpenAIProvider refuses %j', (options, message) => {
+  const create = () => new OpenAIProvider({ apiKey: 'k', ...options });
+  expect(create).toThrow(InvalidOptionError);
+  expect(create).toThrow(message);
 });
 
 test.each([

@@ -6,7 +6,7 @@ import { AnthropicProvider, GeminiProvider, OpenAIProvider } from './vendor-prov
 const misspelt = { apiKey: 'k', baseURL: 'http://127.0.0.1:1/v1' };
 
 test.each([
-  ['OpenAIProvider must be one of apiKey, baseUrl, dialect, got "baseURL"', OpenAIProvider],
+  ['OpenAIProvider must be one of apiKey, baseUrl, api, dialect, apiVersion, got "baseURL"', OpenAIProvider],
   ['AnthropicProvider must be one of apiKey, baseUrl, got "baseURL"', AnthropicProvider],
   ['GeminiProvider must be one of apiKey, baseUrl, got "baseURL"', GeminiProvider],
 ])('refuses a misspelt option: %s', (message, Provider) => {

@@ -19,23 +19,44 @@ interface Vendor {
   /** Name in traces and metrics. */
   readonly name: string;
   readonly baseUrl: string;
+  /** Completes the base URL of a user. */
+  readonly toBaseUrl?: (baseUrl: string) => string;
   readonly load: LoadModel;
   /** Returns the `fetch` of one provider. */
-  readonly wrapFetch?: (send: typeof fetch) => typeof fetch;
+  readonly wrapFetch?: (send: typeof fetch, apiKey: string) => typeof fetch;
 }
 
-const openAI: Vendor = {
-  name: 'openai',
-  baseUrl: 'https://api.openai.com/v1',
-  wrapFetch: limitNamingFetch,
-  load: async (modelId, settings) => {
+const openAIUrl = 'https://api.openai.com/v1';
+
+/** Returns OpenAI's own models: those of its hosts. */
+function openAIModels(api: OpenAIApi): Vendor {
+  return { name: 'openai', baseUrl: openAIUrl, wrapFetch: limitNamingFetch, load: loadOpenAI(api, 'openai') };
+}
+
+/** Returns OpenAI's models on Azure. */
+function azureModels(api: OpenAIApi, apiVersion: string | undefined): Vendor {
+  return {
+    // Name of the semantic conventions.
+    name: 'azure.ai.openai',
+    baseUrl: openAIUrl,
+    toBaseUrl: azureUrl,
+    wrapFetch: (send, apiKey) => limitNamingFetch(azureFetch(send, apiKey, apiVersion)),
+    load: loadOpenAI(api, 'azure'),
+  };
+}
+
+/** @param name name of the vendor in errors, and of its metadata on messages, which another vendor cannot read */
+function loadOpenAI(api: OpenAIApi, name: 'openai' | 'azure'): LoadModel {
+  return async (modelId, settings) => {
     const { createOpenAI } = await import('@ai-sdk/openai');
-    return createOpenAI(settings).chat(modelId);
-  },
-};
+    return createOpenAI({ ...settings, name })[api](modelId);
+  };
+}
 
 const compatibleServer: Vendor = {
-  ...openAI,
+  name: 'openai',
+  baseUrl: openAIUrl,
+  wrapFetch: limitNamingFetch,
   load: async (modelId, settings) => {
     const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible');
     const name = 'openai-compatible';
@@ -69,6 +90,7 @@ const minKeyLength = 8;
 class VendorProvider implements ModelProvider {
   readonly name: string;
   readonly jsonMode = true as const;
+  readonly readsParts = true as const;
   // Private at run time too, so that no inspection or serialisation finds the key.
   readonly #provider: Required<ModelProvider>;
 
@@ -78,12 +100,12 @@ class VendorProvider implements ModelProvider {
    */
   constructor(vendor: Vendor, options: VendorProviderOptions, names: readonly string[] = vendorOptionNames) {
     new OptionChecker(options, names, new.target.name);
-    const { name, load, wrapFetch = (send) => send } = vendor;
+    const { name, load, wrapFetch = (send) => send, toBaseUrl = (url) => url } = vendor;
     const { apiKey, baseUrl = vendor.baseUrl } = options;
     const settings = {
       apiKey: checkApiKey(apiKey, new.target.name),
-      baseURL: checkBaseUrl(baseUrl, new.target.name),
-      fetch: wrapFetch(limitedFetch(name)),
+      baseURL: toBaseUrl(checkBaseUrl(baseUrl, new.target.name)),
+      fetch: wrapFetch(limitedFetch(name), apiKey),
     };
     this.name = name;
     const secrets = apiKey.length < minKeyLength ? [] : [apiKey];
@@ -101,50 +123,87 @@ class VendorProvider implements ModelProvider {
   }
 }
 
+/** API of OpenAI's models. */
+type OpenAIApi = 'chat' | 'responses';
+
 /** Options of an {@link OpenAIProvider}. */
 export interface OpenAIProviderOptions extends VendorProviderOptions {
   /** API key. Never shown in an error, a log or on the dashboard. For a server without keys, any text. */
   apiKey: string;
-  /** Base URL of the API. @default 'https://api.openai.com/v1' */
+  /**
+   * Base URL of the API. For Azure, the address of the resource is sufficient: `https://NAME.openai.azure.com`.
+   * @default 'https://api.openai.com/v1'
+   */
   baseUrl?: string;
   /**
-   * Dialect of Chat Completions. `openai`: OpenAI's models with their own parameters, such as
-   * `max_completion_tokens`. `compatible`: any other server (Ollama, vLLM, Mistral, Groq ...), whose answers are
-   * validated less strictly. Set `openai` for a proxy of OpenAI.
-   * @default derived from the host of `baseUrl`
+   * API of the models. `chat`: Chat Completions, which most servers have. `responses`: OpenAI's Responses, which keeps
+   * the model's reasoning between turns. Nothing is stored at OpenAI: the reasoning comes and returns encrypted.
+   * @default 'chat'
    */
-  dialect?: 'openai' | 'compatible';
+  api?: 'chat' | 'responses';
+  /**
+   * Kind of server. `openai`: OpenAI's models with their own parameters, such as `max_completion_tokens`. `azure`: the
+   * same models on Azure, with its header `api-key` and a deployment in place of the model. `compatible`: any other
+   * server with Chat Completions (Ollama, vLLM, Mistral, Groq ...), whose answers are validated less strictly. Set
+   * `openai` or `azure` for a proxy in front of them.
+   * @default derived from the host of `baseUrl`; `openai` for another host with `api: 'responses'`
+   */
+  dialect?: 'openai' | 'azure' | 'compatible';
+  /**
+   * Query parameter `api-version` of Azure. Required for a `baseUrl` with a deployment, such as
+   * `https://NAME.openai.azure.com/openai/deployments/NAME`. @default none
+   */
+  apiVersion?: string;
 }
 
 /**
- * Provider for OpenAI Chat Completions, and for every server with a compatible API.
+ * Provider for OpenAI's Chat Completions and Responses, for the same models on Azure, and for every server with
+ * compatible Chat Completions.
  *
  * @example
- * const vendor = new OpenAIProvider({ apiKey });
+ * const vendor = new OpenAIProvider({ apiKey, api: 'responses' });
+ * const azure = new OpenAIProvider({ apiKey, baseUrl: 'https://my-resource.openai.azure.com' });
  * const local = new OpenAIProvider({ apiKey: 'none', baseUrl: 'http://localhost:11434/v1' });
  */
 export class OpenAIProvider extends VendorProvider {
   /** @throws {InvalidApiKeyError | InvalidOptionError} */
   constructor(options: OpenAIProviderOptions) {
-    super(vendorOf(options), options, [...vendorOptionNames, 'dialect']);
+    super(vendorOf(options), options, [...vendorOptionNames, 'api', 'dialect', 'apiVersion']);
   }
 }
 
-/** Returns the service that speaks the dialect of the options. @throws {InvalidOptionError} */
+/** Returns the service that the options name. @throws {InvalidOptionError} */
 function vendorOf(options: OpenAIProviderOptions): Vendor {
-  const { dialect, baseUrl = openAI.baseUrl } = options ?? {};
-  if (dialect === undefined) return isOpenAIHost(baseUrl) ? openAI : compatibleServer;
-  if (dialect !== 'openai' && dialect !== 'compatible') {
-    throw new InvalidOptionError('dialect of OpenAIProvider', '"openai" or "compatible"', dialect, 'type');
+  const { api = 'chat', baseUrl = openAIUrl, apiVersion } = options ?? {};
+  const refuse = (option: string, expected: string, got: unknown): never => {
+    throw new InvalidOptionError(`${option} of OpenAIProvider`, expected, got, 'type');
+  };
+  if (api !== 'chat' && api !== 'responses') refuse('api', '"chat" or "responses"', api);
+  const { dialect = dialectOf(baseUrl, api) } = options ?? {};
+  if (dialect !== 'openai' && dialect !== 'azure' && dialect !== 'compatible') {
+    refuse('dialect', '"openai", "azure" or "compatible"', dialect);
   }
-  return dialect === 'openai' ? openAI : compatibleServer;
+  if (dialect === 'azure') {
+    checkAzure(baseUrl, api, apiVersion);
+    return azureModels(api, apiVersion);
+  }
+  if (apiVersion !== undefined) refuse('apiVersion', 'omitted, except for Azure', apiVersion);
+  if (dialect === 'openai') return openAIModels(api);
+  if (api === 'responses') refuse('dialect', '"openai" or "azure" with api "responses"', dialect);
+  return compatibleServer;
 }
 
-/** Returns `true` for OpenAI's own hosts: `api.openai.com`, and those of its regions, such as `eu.api.openai.com`. */
-function isOpenAIHost(baseUrl: string): boolean {
-  return URL.canParse(baseUrl) && /^(?:[a-z]{2}\.)?api\.openai\.com$/.test(new URL(baseUrl).host);
+function dialectOf(baseUrl: string, api: OpenAIApi): Required<OpenAIProviderOptions>['dialect'] {
+  const host = URL.canParse(baseUrl) ? new URL(baseUrl).host : '';
+  if (azureHost.test(host)) return 'azure';
+  return openAIHost.test(host) || api === 'responses' ? 'openai' : 'compatible';
 }
 
+/** OpenAI's own hosts: `api.openai.com`, and those of its regions, such as `eu.api.openai.com`. */
+const openAIHost = /^(?:[a-z]{2}\.)?api\.openai\.com$/;
+
+/** Hosts of Azure OpenAI and of Foundry, those of the national clouds included. */
+const azureHost = /\.(?:openai|cognitiveservices|services\.ai)\.azure\.(?:com|us|cn)$/;
 /** Reads the refusal of a compatible server, which its package ignores. */
 const refusalExtractor = {
   extractMetadata: async ({ parsedBody }: { parsedBody: unknown }) => refusedMetadata(refusalOf(parsedBody, 'message')),
@@ -158,6 +217,40 @@ const refusalExtractor = {
     };
   },
 };
+
+/** Checks that Azure has the address. @throws {InvalidOptionError} */
+function checkAzure(baseUrl: string, api: OpenAIApi, apiVersion: unknown): void {
+  if (apiVersion !== undefined && (typeof apiVersion !== 'string' || !/^[\w-]+$/.test(apiVersion))) {
+    throw new InvalidOptionError('apiVersion of OpenAIProvider', 'a version such as "2024-10-21"', apiVersion, 'type');
+  }
+  if (!URL.canParse(baseUrl) || !new URL(baseUrl).pathname.includes('/deployments/')) return;
+  if (api === 'responses') {
+    const expected = 'the address of the resource with api "responses", without a deployment: pass that as the model';
+    throw new InvalidOptionError('baseUrl of OpenAIProvider', expected, new URL(baseUrl).pathname);
+  }
+  if (apiVersion === undefined) {
+    const expected = 'set for a baseUrl with a deployment, such as "2024-10-21"';
+    throw new InvalidOptionError('apiVersion of OpenAIProvider', expected, apiVersion);
+  }
+}
+
+/** Returns the base URL of the API for the address of a resource, and any other URL unchanged. */
+function azureUrl(baseUrl: string): string {
+  const { origin, pathname } = new URL(baseUrl);
+  return /^\/(openai\/?)?$/.test(pathname) ? `${origin}/openai/v1` : baseUrl;
+}
+
+/** Creates a `fetch` that sends the key and the version in Azure's form. */
+function azureFetch(send: typeof fetch, apiKey: string, apiVersion: string | undefined): typeof fetch {
+  return (input, init) => {
+    const headers = new Headers(init?.headers);
+    headers.delete('authorization');
+    headers.set('api-key', apiKey);
+    const url = new URL(input instanceof Request ? input.url : input);
+    if (apiVersion !== undefined) url.searchParams.set('api-version', apiVersion);
+    return send(url, { ...init, headers });
+  };
+}
 
 /**
  * Creates a `fetch` that passes the limit of a model's answers as `max_completion_tokens`, as

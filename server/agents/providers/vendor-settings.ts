@@ -37,12 +37,34 @@ export function toVendorSettings(
 ): VendorSettings {
   // The user's values become JSON in the request, which is all that the type demands.
   const given = providerOptions as SharedV3ProviderOptions | undefined;
-  if (reasoning === undefined) return { maxTokens, providerOptions: merge(defaults, given) };
-  const { key, settings, maxTokens: withoutReasoning } = toReasoning(reasoning, maxTokens, provider, modelId);
+  const known = isResponses.test(provider) ? [unstored, defaults] : [defaults];
+  const forms = reasoning === undefined ? undefined : toReasoning(reasoning, maxTokens, provider, modelId);
+  const merged = merge(...known, forms && { [forms.key]: forms.settings }, given);
   return {
-    maxTokens: withoutReasoning,
-    providerOptions: merge(defaults, { [key]: settings }, given),
+    maxTokens: forms === undefined ? maxTokens : forms.maxTokens,
+    providerOptions: provider.startsWith('azure') ? mergeAzure(merged) : merged,
   };
+}
+
+/** OpenAI's Responses, on its own hosts and on Azure. */
+export const isResponses: RegExp = /^(openai|azure)\.responses$/;
+
+/**
+ * A run does not depend on what the vendor keeps, and for how long: its reasoning comes encrypted, and is part of the
+ * transcript.
+ */
+const unstored: SharedV3ProviderOptions = { openai: { store: false } };
+
+/** Returns `true` if the vendor keeps the answers, so that a message may refer to them. */
+export function isStored(providerOptions: SharedV3ProviderOptions | undefined): boolean {
+  return providerOptions?.['openai']?.['store'] !== false;
+}
+
+/** One API of Azure reads the settings as `azure`, and the other one as `openai`. */
+function mergeAzure(options: SharedV3ProviderOptions | undefined): SharedV3ProviderOptions | undefined {
+  if (options === undefined) return undefined;
+  const both = { ...options['openai'], ...options['azure'] };
+  return { ...options, openai: both, azure: both };
 }
 
 function merge(...sources: readonly (SharedV3ProviderOptions | undefined)[]): SharedV3ProviderOptions | undefined {
@@ -80,7 +102,9 @@ function toReasoning(
   if (typeof reasoning !== 'string') {
     throw new InvalidOptionError('reasoning', `"low", "medium" or "high" for models of ${provider}`, reasoning);
   }
-  return { key, settings: { reasoningEffort: reasoning }, maxTokens };
+  // The name of a deployment on Azure does not say that its model reasons.
+  const force = provider.startsWith('azure') && { forceReasoning: true };
+  return { key, settings: { reasoningEffort: reasoning, ...force }, maxTokens };
 }
 
 /** Vendors whose models take an effort, and the names of their packages in `providerOptions`. */

@@ -2,7 +2,13 @@ import { expect, test } from 'vitest';
 import { createAgent } from '../create-agent.js';
 import type { ModelProvider, ModelStreamChunk } from '../model/model-provider.js';
 import { CutStreamError } from '../model/provider-error.js';
-import { streamed, type VendorStream, vendorStreams } from './vendor-streams.fixture.js';
+import {
+  reasoningStreams,
+  reasoningText,
+  streamed,
+  type VendorStream,
+  vendorStreams,
+} from './vendor-streams.fixture.js';
 import { double } from './vendors.fixture.js';
 import { serve } from './wire.fixture.js';
 
@@ -106,5 +112,26 @@ test.each(vendorStreams)('$name: the tokens of a call whose connection is lost i
   expect(wire.requests).toHaveLength(2);
   expect(tokenUsage.estimated).toBe(true);
   expect(tokenUsage.totalTokens).toBeGreaterThan(0);
+  await wire.close();
+});
+
+test.each(reasoningStreams)('$name: a stream shows the reasoning in front of the answer', async (vendor) => {
+  const { wire, provider, next } = await serveAnswers(vendor);
+  next(inPieces(bodyOf(vendor), 50));
+  const agent = createAgent({
+    name: 'a',
+    systemPrompt: '',
+    provider,
+    model: { model: vendor.model },
+    tools: [double],
+    maxIterations: 1,
+  });
+  let reasoning = '';
+  let text = '';
+  for await (const event of agent.stream('hello')) {
+    if (event.type === 'reasoning-delta') reasoning += text === '' ? event.text : ' (too late)';
+    else if (event.type === 'text-delta') text += event.text;
+  }
+  expect({ reasoning, text }).toEqual({ reasoning: reasoningText, text: streamed.text });
   await wire.close();
 });

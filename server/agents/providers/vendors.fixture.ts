@@ -1,3 +1,4 @@
+import { expect } from 'vitest';
 import type { ModelProvider } from '../model/model-provider.js';
 import { AnthropicProvider, GeminiProvider, OpenAIProvider, type VendorProviderOptions } from './vendor-providers.js';
 
@@ -79,6 +80,37 @@ export const vendors: readonly Vendor[] = [
     model: 'llama',
     create: (options) => new OpenAIProvider(options),
     firstBody: (question, stream) => openAi.firstBodyOf('llama', question, stream),
+  },
+  {
+    name: 'OpenAIProvider, responses',
+    model: 'gpt-4o',
+    basePath: '/v1',
+    create: (options) => new OpenAIProvider({ ...options, api: 'responses' }),
+    keyHeader: openAi.keyHeader,
+    firstBody: (question, stream) => ({
+      model: 'gpt-4o',
+      input: [
+        { role: 'system', content: 'Be brief.' },
+        { role: 'user', content: [{ type: 'input_text', text: question }] },
+      ],
+      store: false,
+      max_output_tokens: 50,
+      temperature: 0.3,
+      tools: [{ type: 'function', name: 'double', description: 'Doubles a number', parameters, strict: false }],
+      ...(stream && { stream: true }),
+    }),
+    secondMessages: (question, ids) => [
+      { role: 'user', content: [{ type: 'input_text', text: question }] },
+      { role: 'assistant', id: expect.any(String), content: [{ type: 'output_text', text: 'Let me see.' }] },
+      ...ids.map((call_id, index) => {
+        return { type: 'function_call', call_id, name: 'double', arguments: `{"a":${index + 1}}` };
+      }),
+      ...ids.map((call_id, index) => ({ type: 'function_call_output', call_id, output: results[index] })),
+    ],
+    pastTools: openAi.pastTools,
+    maxTokensOf: (body) => (body as { max_output_tokens?: unknown }).max_output_tokens,
+    maxTokensSent: (limit) => [2 * limit, limit, limit],
+    messagesOf: (body) => (body as { input: unknown[] }).input.slice(1),
   },
   {
     name: 'AnthropicProvider',

@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 import { LLMock } from '@copilotkit/aimock';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { freePort } from '../../../scripts/listen-locally.js';
-import { handlerInfo } from '../../hub/events/handler-info.js';
+import { handlerInfo } from '../../hub/events/reported-agents.js';
 import { createFakeClock } from '../../testing/fake-clock.js';
 import type { AgentStreamEvent } from '../agent/agent-stream.js';
 import { type AgentConfig, createAgent } from '../create-agent.js';
@@ -66,15 +66,18 @@ describe.each(vendors)('$name', (vendor) => {
 
     test('supports parallel calls over several turns', async () => {
       mock.on(
-        { userMessage: 'both', turnIndex: 0 },
+        { userMessage: 'both', sequenceIndex: 0 },
         {
           content: 'Let me see.',
           toolCalls: [1, 2].map((a) => ({ name: 'double', arguments: { a } })),
           usage,
         },
       );
-      mock.on({ userMessage: 'both', turnIndex: 1 }, { toolCalls: [{ name: 'double', arguments: { a: 3 } }], usage });
-      mock.on({ userMessage: 'both', turnIndex: 2 }, { content: '2, 4 and 6', usage });
+      mock.on(
+        { userMessage: 'both', sequenceIndex: 1 },
+        { toolCalls: [{ name: 'double', arguments: { a: 3 } }], usage },
+      );
+      mock.on({ userMessage: 'both', sequenceIndex: 2 }, { content: '2, 4 and 6', usage });
       const result = await run(how, 'both');
       expect(result).toMatchObject({
         status: 'completed',
@@ -203,7 +206,7 @@ describe.each(vendors)('$name', (vendor) => {
     const change = (chunk: string): string =>
       chunk
         .replace(/"(finish_reason|finishReason)":"\w+"/g, '"x":1')
-        .replace(/event: message_(delta|stop)[\s\S]*?\n\n/g, '');
+        .replace(/event: (message_(delta|stop)|response\.completed)[\s\S]*?\n\n/g, '');
     wire = await record(mock.url, { change });
     provider = vendor.create({ apiKey, baseUrl: `${wire.url}${vendor.basePath}` });
     const read = async (): Promise<void> => {

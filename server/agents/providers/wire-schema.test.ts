@@ -198,13 +198,15 @@ function nullableToUnion(schema: JsonSchema): JsonSchema {
 describe.each(vendors)('$name', (vendor) => {
   const isAnthropic = vendor.name === 'AnthropicProvider';
   const isGemini = vendor.name === 'GeminiProvider';
+  const isResponses = vendor.name === 'OpenAIProvider, responses';
 
   test.each(rows)('accepts a tool with %s', async (_, parameters, sample) => {
     const names = ['work', '2fa_check', '_2fa_check', 'json', '-x'];
     const tools = names.map((name) => ({ name, description: 'Works', parameters }));
     const body = await bodyOf(vendor, { tools });
     const sent = isGemini ? at(body, 'tools', 0, 'functionDeclarations') : at(body, 'tools');
-    const definitions = (sent as unknown[]).map((each) => (isGemini || isAnthropic ? each : at(each, 'function')));
+    const isFlat = isGemini || isAnthropic || isResponses;
+    const definitions = (sent as unknown[]).map((each) => (isFlat ? each : at(each, 'function')));
     const sentNames = definitions.map((each) => String(at(each, 'name')));
     expect(new Set(sentNames).size).toBe(names.length);
     for (const name of sentNames) expect(name).toMatch(isName);
@@ -214,6 +216,11 @@ describe.each(vendors)('$name', (vendor) => {
       if (isGemini) checkGemini(recordOf(schema), false);
       else checkTool(recordOf(schema), isAnthropic);
       checkAccepts(schema, sample);
+      // A tool of this API is strict unless it says no.
+      if (isResponses) {
+        expect(at(definitions[0], 'strict')).toBeTypeOf('boolean');
+        if (at(definitions[0], 'strict') === true) checkStrict(recordOf(schema));
+      }
     }
     checkSaysAll(parameters, definitions[0]);
   });
@@ -221,7 +228,7 @@ describe.each(vendors)('$name', (vendor) => {
   test.each(rows)('accepts an answer with %s', async (_, schema, sample) => {
     const { sent, isWrapped } = toSendableSchema(schema);
     const body = await bodyOf(vendor, { responseFormat: { type: 'json', schema: sent } });
-    const format = at(body, 'response_format', 'json_schema');
+    const format = isResponses ? at(body, 'text', 'format') : at(body, 'response_format', 'json_schema');
     const isStrict = at(format, 'strict') === true;
     const form = isGemini
       ? at(body, 'generationConfig', 'responseSchema')
