@@ -15,7 +15,7 @@ describe('createAgent refuses', () => {
   test.each<[string, Record<string, unknown>]>([
     ['name of agent "" must be a non-empty string, got ""', { name: '' }],
     ['option of agent "a" must be one of name, description, ', { maxIteration: 3 }],
-    ['systemPrompt of agent "a" must be a string, got undefined', { systemPrompt: undefined }],
+    ['systemPrompt of agent "a" must be a string or a function, got undefined', { systemPrompt: undefined }],
     ['provider of agent "a" must be an object with the methods chat', { provider: {} }],
     ['model of agent "a" must be an object such as { model: "..." }, got a string', { model: 'm' }],
     ['model.model of agent "a" must be a non-empty string', { model: { model: '' } }],

@@ -1,16 +1,27 @@
-import { type AgentDescription, type AgentSource, shownUsage } from '../hub/events/reported-agents.js';
+import {
+  type AgentDescription,
+  type AgentHour,
+  type AgentSource,
+  countInHour,
+  describeDurations,
+  shownUsage,
+} from '../hub/events/reported-agents.js';
 import type { ResolvedRetry } from '../hub/events/retry-policy.js';
+import type { Limit } from '../hub/limits/limit.js';
+import { describeSpendLimits, type SpendLimit } from '../hub/limits/spend-limit.js';
 import type { Clock } from '../transports/clock.js';
 import { DurationSketch, durationBucket } from '../transports/statistics/durations.js';
 import type { Logger } from '../transports/transport.js';
-import type { Agent } from './agent/agent.js';
+import type { Agent, ModelAgent } from './agent/agent.js';
+import type { AgentContext } from './agent/agent-context.js';
+import type { AgentHooks } from './agent/hooks.js';
 import type { AgentRunStatus } from './agent/run-result.js';
 import type { AgentMemory } from './memory/conversation-memory.js';
 import type { ModelOptions, ModelProvider } from './model/model-provider.js';
 import type { OutputSchema } from './model/output-schema.js';
 import type { PriceList } from './model/price.js';
-import { noUsage, type TokenUsage } from './model/token-usage.js';
-import type { AgentRegistry } from './multi-agent/delegation.js';
+import { addUsage, noUsage, type TokenUsage } from './model/token-usage.js';
+import type { AgentRegistry, TurnTools } from './multi-agent/delegation.js';
 import type { ModelCandidate } from './run/candidate-caller.js';
 import type { ToolRegistry } from './tools/tool-registry.js';
 
@@ -18,7 +29,8 @@ import type { ToolRegistry } from './tools/tool-registry.js';
 export interface AgentSpec {
   readonly name: string;
   readonly description: string | undefined;
-  readonly systemPrompt: string;
+  /** System prompt, or the function that returns it. A text has the format of the answer, if the model needs it. */
+  readonly systemPrompt: string | ((ctx: AgentContext) => string | Promise<string>);
   readonly provider: ModelProvider;
   readonly model: ModelOptions;
   /** Provider and model, and those that replace them after a failure. */
@@ -27,12 +39,20 @@ export interface AgentSpec {
   readonly output: { readonly schema: OutputSchema; readonly retries: number } | undefined;
   /** Returns the agent's tools, with `delegate` if there is another agent to delegate to. */
   readonly tools: () => ToolRegistry;
+  /** Present if the tools are a function of the turn. `tools` then lacks them. */
+  readonly turnTools: TurnTools | undefined;
+  readonly hooks: AgentHooks;
+  /** The run calls hooks, or other functions of the turn. */
+  readonly isHooked: boolean;
+  /** The provider sends the format of the answer. */
+  readonly hasJsonMode: boolean;
   readonly memory: AgentMemory | undefined;
   readonly maxIterations: number;
   readonly finalAnswerTurn: boolean;
   readonly tokenBudget: number | undefined;
   readonly costBudget: number | undefined;
   readonly prices: PriceList | undefined;
+  readonly spendLimits: readonly SpendLimit[] | undefined;
   readonly retry: ResolvedRetry | undefined;
   readonly onTokenUsage: ((usage: TokenUsage) => void) | undefined;
   readonly registry: AgentRegistry | undefined;
@@ -44,6 +64,7 @@ export interface AgentSpec {
   readonly contextTokens: number | undefined;
   /** Longest delay that a vendor can request: in `agent.run`, and before the next attempt at an event. */
   readonly maxRetryAfterMs: { readonly inProcess: number; readonly ofEvent: number };
+  readonly limit: Limit | ((payload: unknown) => Limit) | undefined;
   readonly logger: Logger | undefined;
   readonly maxRepeats: number;
   readonly clock: Clock;
@@ -58,12 +79,30 @@ export interface AgentTotals {
   readonly tokenUsage: TokenUsage;
   /** Durations of the runs that ended, aborted ones excluded. */
   readonly durations: DurationSketch;
+  /** Runs that made their first model call. */
+  begun: number;
+  /** Hours of the last day with a model call. */
+  readonly hours: AgentHour[];
+}
+
+/** Counts a run that makes its first model call. @param now epoch milliseconds */
+export function countBegin(totals: AgentTotals, now: number): void {
+  totals.begun++;
+  countInHour(totals.hours, now, { runs: 1, tokens: 0 });
+}
+
+/** Counts the tokens of a model call. @param now epoch milliseconds */
+export function countTokens(totals: AgentTotals, usage: TokenUsage, now: number): void {
+  addUsage(totals.tokenUsage, usage);
+  const { totalTokens: tokens, cost } = usage;
+  countInHour(totals.hours, now, { runs: 0, tokens, ...(cost !== undefined && { cost }) });
 }
 
 /** Counts a run that has ended. */
 export function countRun(totals: AgentTotals, status: AgentRunStatus, durationMs: number): void {
   totals.runs[status]++;
   totals.durations.addBucket(durationBucket(durationMs), 1);
+  totals.durations.noteLongest(durationMs);
 }
 
 /** Returns counters that are all zero. */
@@ -72,6 +111,8 @@ export function createTotals(): AgentTotals {
     runs: { completed: 0, failed: 0, max_iterations: 0, token_budget_exceeded: 0, aborted: 0 },
     tokenUsage: noUsage(),
     durations: new DurationSketch(),
+    begun: 0,
+    hours: [],
   };
 }
 
@@ -86,6 +127,11 @@ export function introspectable<TAgent extends Agent>(agent: TAgent, spec: AgentS
 /** Returns the spec of an agent from `createAgent`. */
 export function specOf(agent: Agent): AgentSpec | undefined {
   return specs.get(agent);
+}
+
+/** Returns `true` for an agent from `createAgent`, whose input may have parts. */
+export function isModelAgent<TData>(agent: Agent<TData>): agent is ModelAgent<TData> {
+  return specs.has(agent);
 }
 
 const sources = new WeakMap<AgentSpec, AgentSource>();
@@ -125,17 +171,21 @@ function reachable(agents: readonly (AgentSpec | undefined)[]): AgentSpec[] {
   return [...found];
 }
 
-function introspectAgent({ name, description, model, tools, registry, totals }: AgentSpec): AgentDescription {
+function introspectAgent(spec: AgentSpec): AgentDescription {
+  const { name, description, model, tools, turnTools, registry, totals, tokenBudget, costBudget, spendLimits } = spec;
   return {
     name,
     ...(description !== undefined && { description }),
     model: model.model,
-    tools: tools()
-      .getDefinitions()
-      .map((tool) => tool.name),
+    tools: (turnTools?.latest ?? tools()).getDefinitions().map((tool) => tool.name),
     delegates: (registry?.list() ?? []).map((other) => other.name).filter((other) => other !== name),
     runs: { ...totals.runs },
     tokenUsage: shownUsage(totals.tokenUsage),
-    ...(!totals.durations.isEmpty && { durations: totals.durations.toJSON() }),
+    begun: totals.begun,
+    hours: [...totals.hours],
+    ...(tokenBudget !== undefined && { tokenBudget }),
+    ...(costBudget !== undefined && { costBudget }),
+    ...(spendLimits !== undefined && { spendLimits: describeSpendLimits(spendLimits) }),
+    ...describeDurations(totals.durations),
   };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import { createHub } from '../hub/create-hub.js';
-import { handlerInfo } from '../hub/events/handler-info.js';
+import { handlerInfo } from '../hub/events/reported-agents.js';
 import { type ScriptEntry, scriptedProvider } from '../testing/scripted-provider.js';
 import type { AgentHandlerOptions } from './agent/agent.js';
 import type { AgentContext } from './agent/agent-context.js';
@@ -239,7 +239,10 @@ test('introspection shows model, tools, delegates, runs by status, and tokens of
       delegates: ['helper'],
       runs: { completed: 1, failed: 1, max_iterations: 0, token_budget_exceeded: 0, aborted: 0 },
       tokenUsage: { promptTokens: 20, completionTokens: 10, totalTokens: 30 },
+      begun: 2,
+      hours: [{ at: expect.any(Number), runs: 2, tokens: 30 }],
       durations: expect.any(Array),
+      longestMs: expect.any(Number),
     },
     expect.objectContaining({ name: 'helper', delegates: [], runs: expect.objectContaining({ completed: 1 }) }),
   ]);

@@ -1,15 +1,14 @@
 import { InvalidOptionError, isFatal, messageOf, quote, RetryAfterError } from '../errors.js';
 import type { HandlerCtx, HandlerFunction } from '../hub/events/context.js';
 import { durablePlaceOf } from '../hub/events/durable-place.js';
-import type { EventRef } from '../hub/events/emit.js';
-import type { RegisteredEvent } from '../hub/events/event.js';
-import { withHandlerInfo } from '../hub/events/handler-info.js';
+import { type EventRegistry, withHandlerInfo } from '../hub/events/reported-agents.js';
 import { OptionChecker } from '../options.js';
-import type { Agent, AgentHandlerOptions, AgentHandlerResult } from './agent/agent.js';
+import type { Agent, AgentHandlerOptions, AgentHandlerResult, AgentRunOptions } from './agent/agent.js';
 import { type ApprovalEvents, checkApprovalOptions } from './agent/approval.js';
 import { AgentRunError, type AgentRunResult } from './agent/run-result.js';
-import { type AgentSpec, introspectAgents, reachableSpecs, specOf } from './agent-spec.js';
+import { type AgentSpec, introspectAgents, isModelAgent, reachableSpecs, specOf } from './agent-spec.js';
 import { NoApproverError } from './errors.js';
+import { type InputPart, isPartList } from './model/part.js';
 import { shortenableResult } from './shorten-result.js';
 
 const maxReportedCalls = 200;
@@ -21,23 +20,31 @@ export function toHandler<TData>(
   options: AgentHandlerOptions,
 ): HandlerFunction<unknown, Promise<AgentHandlerResult<TData>>> {
   const owner = `asHandler of agent ${quote(agent.name)}`;
-  const check = new OptionChecker(options, ['conversation', 'input', 'approvals'], owner);
-  const { conversation, input = (payload: unknown) => inputOf(payload, ['input']) } = options;
+  const check = new OptionChecker(options, ['conversation', 'input', 'approvals', 'publish'], owner);
+  const { conversation, input = (payload: unknown) => partsOf(payload) ?? inputOf(payload, ['input']) } = options;
   check.function('conversation', conversation);
   check.function('input', input);
-  const { approvals } = options;
+  const { approvals, publish } = options;
+  check.boolean('publish', publish);
   checkApprovalOptions(approvals, owner);
-  const textOf = (read: (payload: unknown) => string, name: string, payload: unknown): string => {
-    const text: unknown = read(payload);
-    if (typeof text !== 'string')
-      throw new InvalidOptionError(`the result of ${name} of ${owner}`, 'a string', typeof text);
-    return text;
+  const conversationOf = (read: (payload: unknown) => string, payload: unknown): string => {
+    const id: unknown = read(payload);
+    if (typeof id !== 'string')
+      throw new InvalidOptionError(`the result of conversation of ${owner}`, 'a string', typeof id);
+    return id;
+  };
+  const readInput = (payload: unknown): string | readonly InputPart[] => {
+    const read: unknown = input(payload);
+    if (typeof read !== 'string' && !Array.isArray(read))
+      throw new InvalidOptionError(`the result of input of ${owner}`, 'a string or a list of parts', typeof read);
+    // The run checks the parts.
+    return read;
   };
   const handler = async (ctx: HandlerCtx): Promise<AgentHandlerResult<TData>> => {
     // Events of one key run one after another, as the exchanges of a conversation must.
     const conversationId =
-      conversation === undefined ? durablePlaceOf(ctx)?.run.turnKey : textOf(conversation, 'conversation', ctx.payload);
-    return handleWith(agent, textOf(input, 'input', ctx.payload), ctx, { conversationId, approvals });
+      conversation === undefined ? durablePlaceOf(ctx)?.run.turnKey : conversationOf(conversation, ctx.payload);
+    return handleWith(agent, readInput(ctx.payload), ctx, { conversationId, approvals, publish });
   };
   return withHandlerInfo(handler, {
     kind: 'agent',
@@ -51,6 +58,7 @@ export function toHandler<TData>(
 interface HandlingOptions {
   readonly conversationId?: string | undefined;
   readonly approvals?: ApprovalEvents | undefined;
+  readonly publish?: boolean | undefined;
 }
 
 /**
@@ -62,21 +70,32 @@ interface HandlingOptions {
  */
 export async function handleWith<TData>(
   agent: Agent<TData>,
-  input: string,
+  input: string | readonly InputPart[],
   ctx: HandlerCtx,
-  { conversationId, approvals }: HandlingOptions = {},
+  { conversationId, approvals, publish }: HandlingOptions = {},
 ): Promise<AgentHandlerResult<TData>> {
   const { idempotencyKey } = ctx;
-  const result = await agent.run(input, {
+  const options = {
     idempotencyKey,
     hubCtx: ctx,
     ...(conversationId !== undefined && { conversationId }),
     ...(approvals !== undefined && { approvals }),
-  });
+    ...(publish !== undefined && { publish }),
+  };
+  const result = await (typeof input === 'string' ? agent.run(input, options) : runOnParts(agent, input, options));
   if (result.status !== 'completed') {
     throw delayed(new AgentRunError(result), specOf(agent)?.maxRetryAfterMs.ofEvent);
   }
   return toHandlerResult(result);
+}
+
+function runOnParts<TData>(
+  agent: Agent<TData>,
+  input: readonly InputPart[],
+  options: AgentRunOptions,
+): Promise<AgentRunResult<TData>> {
+  if (isModelAgent(agent)) return agent.run(input, options);
+  throw new InvalidOptionError(`input of agent ${quote(agent.name)}`, 'a string: createAgent did not create it', input);
 }
 
 /** Returns a {@link RetryAfterError} for an error whose vendor requests a delay, and any other error unchanged. */
@@ -126,9 +145,11 @@ export function inputOf(payload: unknown, fields: readonly string[]): string {
   return JSON.stringify(payload) ?? 'null';
 }
 
-/** Finds registered events. */
-interface Events {
-  event(target: EventRef<never, unknown> | string): RegisteredEvent;
+/** Returns the parts of a payload with media. Parts that are texts only are JSON like any other list. */
+export function partsOf(payload: unknown): readonly InputPart[] | undefined {
+  if (typeof payload !== 'object' || payload === null) return undefined;
+  const parts: unknown = Array.isArray(payload) ? payload : Reflect.get(payload, 'input');
+  return isPartList(parts) ? parts : undefined;
 }
 
 /** Returns `true` if an agent has a tool whose calls may need approval. */
@@ -146,7 +167,7 @@ export function checkApprovers(
   agents: readonly AgentSpec[],
   approvals: ApprovalEvents | undefined,
   owner: string,
-  events: Events,
+  events: EventRegistry,
 ): void {
   if (approvals === undefined) {
     const asking = agents.find(needsApprover);

@@ -7,6 +7,7 @@ import type { AgentStreamEvent } from './agent/agent-stream.js';
 import type { CompletedAgentRun, SettledAgentRun } from './agent/run-result.js';
 import { createAgent } from './create-agent.js';
 import { type Compact, summarizeWith } from './memory/conversation-summary.js';
+import type { ToolCall } from './model/message.js';
 import type { ModelProvider } from './model/model-provider.js';
 import type { TokenUsage } from './model/token-usage.js';
 import { createDebate } from './multi-agent/create-debate.js';
@@ -29,6 +30,32 @@ createAgent({
   onTokenUsage: (usage) => expectTypeOf(usage).toEqualTypeOf<TokenUsage>(),
   retry: { maxAttempts: 2 },
 });
+
+createAgent({
+  ...required,
+  systemPrompt: async ({ payload }) => String(payload),
+  tools: ({ turn }) =>
+    turn > 1 ? [] : [createTool({ name: 'a', description: '', parameters: {}, execute: async () => 1 })],
+  prepareTurn: ({ turn, usage }) => {
+    expectTypeOf(usage.totalTokens).toBeNumber();
+    if (turn > 1) return { model: { temperature: 0 }, toolChoice: { tool: 'a' } };
+    return undefined;
+  },
+  beforeTool: async ({ input }) => {
+    expectTypeOf(input).toBeUnknown();
+    return { refuse: 'no' };
+  },
+  // A hook may return nothing.
+  afterModel: async ({ toolCalls }) => {
+    expectTypeOf(toolCalls).toEqualTypeOf<readonly ToolCall[]>();
+  },
+});
+
+// @ts-expect-error tools of a turn are names
+createAgent({ ...required, prepareTurn: () => ({ tools: [1] }) });
+
+// @ts-expect-error one decision at a time
+createAgent({ ...required, beforeTool: () => ({ refuse: 'no', result: 1 }) });
 
 // @ts-expect-error `provider` is required
 createAgent({ name: 'a', systemPrompt: '', model: { model: 'm' } });

@@ -62,14 +62,14 @@ export class TruncatedOutputError extends HubError {
   }
 }
 
-/** A run has a `costBudget`, and a model that it calls has no price. */
+/** A run has a `costBudget` or a spending limit of cost, and a model that it calls has no price. */
 export class UnknownPriceError extends HubError {
   readonly fatal = true;
 
   constructor(model: string) {
     super(
       'ERR_UNKNOWN_PRICE',
-      `model ${quote(model)} has no price, so costBudget cannot cover it; add it to prices of the agent`,
+      `model ${quote(model)} has no price, so no limit of cost can cover it; add it to prices of the agent`,
     );
   }
 }
@@ -93,6 +93,29 @@ function kindOf(value: unknown): string {
   if (value === null || value === undefined) return String(value);
   if (Array.isArray(value)) return 'an array';
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
+}
+
+/** A budget of a durable model does not cover its next call. */
+export class BudgetExceededError extends HubError {
+  readonly fatal = true;
+
+  /** @param budget option of the budget */
+  constructor(name: string, budget: 'tokenBudget' | 'costBudget') {
+    super(
+      'ERR_BUDGET_EXCEEDED',
+      `the ${budget} of model ${quote(name)} does not cover its next call; raise ${budget}, or shorten the task`,
+    );
+  }
+}
+
+/** A call of a tool with `retryable: false` was interrupted. The model receives it. */
+export class InterruptedToolError extends HubError {
+  constructor(toolName: string) {
+    super(
+      'ERR_INTERRUPTED_TOOL',
+      `the call of tool ${quote(toolName)} was interrupted: it may or may not have been executed, and must not be repeated`,
+    );
+  }
 }
 
 /** A tool exceeded its `timeoutMs`. Reason of `ctx.signal`, and the error that the model receives. */

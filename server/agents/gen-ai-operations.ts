@@ -16,7 +16,7 @@ import type { TokenUsage } from './model/token-usage.js';
 interface ObservedAgent {
   readonly name: string;
   readonly description: string | undefined;
-  readonly provider: ModelProvider;
+  readonly provider: Pick<ModelProvider, 'name'>;
   readonly model: ModelOptions;
 }
 

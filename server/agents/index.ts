@@ -7,6 +7,11 @@ export type { SchemaIssue } from '../errors.js';
 export type { HandlerCtx, HandlerFunction } from '../hub/events/context.js';
 export type { EventRef } from '../hub/events/emit.js';
 export type { RetryConfig } from '../hub/events/retry-policy.js';
+export type { Hub } from '../hub/hub.js';
+export type { Limit } from '../hub/limits/limit.js';
+export type { LimitRule } from '../hub/limits/limit-state.js';
+export type { SpendLimit, SpendUnit } from '../hub/limits/spend-limit.js';
+export type { SpendRule } from '../hub/limits/spend-state.js';
 export type { RunCtx } from '../hub/runs/step.js';
 export type {
   HubWorkflow,
@@ -14,12 +19,13 @@ export type {
   WorkflowConfig,
   WorkflowStep,
 } from '../hub/runs/workflow.js';
+export type { StreamResponseOptions } from '../hub/stream-response.js';
 export type { JsonSchema } from '../json-schema.js';
 export type { Clock } from '../transports/clock.js';
 export type { Logger, TransportManager } from '../transports/transport.js';
 export type { Agent, AgentHandlerOptions, AgentHandlerResult, AgentRunOptions, ModelAgent } from './agent/agent.js';
 export type { AgentContext, ToolContext } from './agent/agent-context.js';
-export type { AgentStream, AgentStreamEvent } from './agent/agent-stream.js';
+export type { AgentStream, AgentStreamEvent, DeepPartial } from './agent/agent-stream.js';
 export type {
   ApprovalDecided,
   ApprovalDecision,
@@ -27,6 +33,18 @@ export type {
   ApprovalRequest,
   OnApproval,
 } from './agent/approval.js';
+export type {
+  AnswerDecision,
+  AnswerStart,
+  HookResult,
+  ToolDecision,
+  ToolStart,
+  TurnModel,
+  TurnPlan,
+  TurnStart,
+} from './agent/hooks.js';
+export type { PublishedAgentEvent } from './agent/published-events.js';
+export { type ResumeUIMessageOptions, resumeUIMessageResponse } from './agent/resume-ui-message.js';
 export type {
   AgentRunResult,
   AgentRunStatus,
@@ -36,6 +54,7 @@ export type {
   SettledAgentRun,
 } from './agent/run-result.js';
 export { AgentRunError } from './agent/run-result.js';
+export { fromUIMessage } from './agent/ui-message-input.js';
 export type { UIMessageChunk } from './agent/ui-message-stream.js';
 export {
   toUIMessageResponse,
@@ -43,9 +62,23 @@ export {
   type UIMessageResponseOptions,
   type UIMessageStreamOptions,
 } from './agent/ui-message-stream.js';
+export {
+  type AsLanguageModelOptions,
+  asLanguageModel,
+  type ProviderLanguageModel,
+  type ProviderModelContent,
+  type ProviderModelFinish,
+  type ProviderModelMetadata,
+  type ProviderModelPart,
+  type ProviderModelWarning,
+} from './ai-sdk/as-language-model.js';
+export { type DurableModel, type DurableModelOptions, durableModel } from './ai-sdk/durable-model.js';
+export { type DurableToolCall, type DurableToolOptions, durableTools, toolCallOf } from './ai-sdk/durable-tools.js';
+export { durableHandler } from './ai-sdk/recorded-calls.js';
 export type { AgentConfig } from './create-agent.js';
 export { createAgent } from './create-agent.js';
 export {
+  BudgetExceededError,
   DelegationCycleError,
   DelegationDepthError,
   DelegationLimitError,
@@ -54,6 +87,7 @@ export {
   EmitOutsideHubError,
   EmptyAnswerError,
   EmptySummaryError,
+  InterruptedToolError,
   InvalidAnswerError,
   InvalidToolCallError,
   MemoryEntryError,
@@ -70,9 +104,10 @@ export {
   UnknownAgentError,
   UnknownPriceError,
 } from './errors.js';
-export { McpConnectionError, McpToolError } from './mcp/mcp-connection.js';
-export type { McpHttpServer, McpProcessServer, McpServer } from './mcp/mcp-server.js';
-export { type McpTools, type McpToolsOptions, mcpTools } from './mcp/mcp-tools.js';
+export { McpAuthorizationError, McpConnectionError, McpRequestError, McpToolError } from './mcp/mcp-connection.js';
+export type { McpPrompt, McpPromptArgument, McpResource } from './mcp/mcp-context.js';
+export type { McpAuthProvider, McpHttpServer, McpProcessServer, McpServer } from './mcp/mcp-server.js';
+export { finishMcpAuthorization, type McpTools, type McpToolsOptions, mcpTools } from './mcp/mcp-tools.js';
 export type { AgentMemory } from './memory/conversation-memory.js';
 export { ConversationMemory, type ConversationMemoryOptions } from './memory/conversation-memory.js';
 export {
@@ -91,6 +126,14 @@ export type {
   ReasoningEffort,
   ResponseFormat,
 } from './model/model-provider.js';
+export {
+  type InputPart,
+  type MediaFields,
+  type MediaPart,
+  MediaResult,
+  type Part,
+  type TextPart,
+} from './model/part.js';
 export type { ModelPrice } from './model/price.js';
 export {
   ContentFilterError,
@@ -100,7 +143,9 @@ export {
   OversizedResponseError,
   ProviderError,
   type ProviderErrorDetails,
+  UnsupportedPartError,
 } from './model/provider-error.js';
+export type { BudgetName, ReachedSpendLimit } from './model/token-ledger.js';
 export type { TokenUsage } from './model/token-usage.js';
 export { createDebate, type Debate } from './multi-agent/create-debate.js';
 export type {
@@ -136,4 +181,11 @@ export {
   type OpenAIProviderOptions,
   type OpenAIProviderOptions as AlphaProviderOptions,
 } from './providers/vendor-providers.js';
-export { createTool, type JsonStandardSchema, type NeedsApproval, type Tool, type ToolOptions } from './tools/tool.js';
+export {
+  createTool,
+  type JsonStandardSchema,
+  type LimitedCall,
+  type NeedsApproval,
+  type Tool,
+  type ToolOptions,
+} from './tools/tool.js';

@@ -1,4 +1,5 @@
 import { AttemptEndedError } from '../../hub/errors.js';
+import { refuseTransaction } from '../../hub/events/attempt-ctx.js';
 import type { HandlerCtx } from '../../hub/events/context.js';
 import { type DurablePlace, durablePlaceOf } from '../../hub/events/durable-place.js';
 import type { RunCtx } from '../../hub/runs/step.js';
@@ -15,11 +16,11 @@ import type { AgentRunResult } from './run-result.js';
  * `hubCtx` to another agent's `run` to make that run a delegate: it shares budget and signal, and the limits of
  * delegation apply.
  *
- * `signal`, `logger`, `callKey` and `tokenUsage` are created on first access and are not own properties: pass the context
+ * `signal`, `logger`, `publish`, `callKey` and `tokenUsage` are created on first access and are not own properties: pass the context
  * itself, because a spread copy lacks them.
  *
  * Outside a hub `eventType` is `'agent.run'`, `eventId` and `idempotencyKey` are the run's id, `logger` is silent, and
- * `emit` rejects with {@link EmitOutsideHubError}.
+ * `emit` rejects with {@link EmitOutsideHubError}, and `publish` does nothing.
  */
 export interface AgentContext extends HandlerCtx {
   readonly agentName: string;
@@ -110,7 +111,7 @@ export interface AgentContextParts {
   /** Place at which agents that run with the context record their turns. Absent if they record none. */
   readonly place?: DurablePlace | undefined;
   /** Step that a call is part of: what the tool emits is accepted with the step's result. */
-  readonly step?: Pick<HandlerCtx, 'emit' | 'startWorkflow'> | undefined;
+  readonly step?: Pick<HandlerCtx, 'emit' | 'startWorkflow' | 'publish'> | undefined;
   /** Counts the spending of the agents that run with the context. */
   readonly meter?: SpendingMeter | undefined;
   /** Present in the context of one call. */
@@ -169,6 +170,15 @@ class AgentRunCtx implements ToolContext {
     this[partsKey] = signal === parts.signal ? parts : { ...parts, signal };
     this.#call = call;
     this.#signal = signal;
+  }
+
+  get publish(): AgentContext['publish'] {
+    const { step, hubCtx } = this[partsKey];
+    return step?.publish ?? hubCtx?.publish ?? publishNowhere;
+  }
+
+  get transaction(): AgentContext['transaction'] {
+    return refuseTransaction;
   }
 
   // The hub creates its logger on first use as well.
@@ -261,6 +271,8 @@ export function toHandlerCtx(ctx: HandlerCtx | RunCtx): HandlerCtx {
     idempotencyKey: run.key,
     emit: rejectOutsideStep,
     startWorkflow: rejectOutsideStep,
+    publish: ctx.step.publish,
+    transaction: refuseTransaction,
   };
 }
 
@@ -272,5 +284,8 @@ function childLogger(parts: AgentContextParts, call: AgentContextParts['call']):
   const requestId = hubCtx?.requestId ?? runId;
   return logger.child?.({ requestId, runId, agent: agentName, ...(call && { tool: call.name }) }) ?? logger;
 }
+
+/** Nobody can read what is published outside a hub. */
+const publishNowhere = (): Promise<void> => Promise.resolve();
 
 const rejectOutsideHub = (): Promise<never> => Promise.reject(new EmitOutsideHubError());

@@ -4,12 +4,32 @@ import type { FinishReason } from '../model/model-provider.js';
 import type { TokenUsage } from '../model/token-usage.js';
 import type { SettledAgentRun } from './run-result.js';
 
+/** Value of which any part may be missing. */
+export type DeepPartial<T> = T extends readonly (infer TItem)[]
+  ? DeepPartial<TItem>[]
+  : T extends object
+    ? { [Key in keyof T]?: DeepPartial<T[Key]> }
+    : T;
+
 /** Event of a run. Turns start at 1. */
 export type AgentStreamEvent<TData = unknown> =
   | { readonly type: 'text-delta'; readonly turn: number; readonly text: string }
+  /** The turn begins with a text that `hub.send` sent to the run. */
+  | { readonly type: 'sent-text'; readonly turn: number; readonly id: string; readonly text: string }
+  /** Text of the model's reasoning. A repeated model call and a replayed answer may repeat or omit it. */
+  | { readonly type: 'reasoning-delta'; readonly turn: number; readonly text: string }
+  /** Answer of an agent with an `outputSchema` so far: what is incomplete is missing, and nothing is validated. */
+  | { readonly type: 'object-delta'; readonly turn: number; readonly unvalidated: DeepPartial<TData> }
   | { readonly type: 'tool-call'; readonly turn: number; readonly toolCall: ToolCall }
-  /** In order of completion: of parallel calls, the first to end comes first. */
-  | { readonly type: 'tool-result'; readonly turn: number; readonly toolResult: ToolResult }
+  /** Somebody has to decide on a call. `approvalId` is that of the `ApprovalRequest`. */
+  | {
+      readonly type: 'approval-requested';
+      readonly turn: number;
+      readonly toolCallId: string;
+      readonly approvalId: string;
+    }
+  /** In order of completion: of parallel calls, the first to end comes first. `denied`: nobody approved the call. */
+  | { readonly type: 'tool-result'; readonly turn: number; readonly toolResult: ToolResult; readonly denied?: true }
   | {
       readonly type: 'turn-end';
       readonly turn: number;
@@ -78,7 +98,7 @@ class RunningStream<TData> implements AgentStream<TData> {
       // The result of `run-end` is that of `start`.
       this.#unread.push(event as AgentStreamEvent<TData>);
       this.#wake();
-      if (event.type !== 'text-delta') return undefined;
+      if (event.type !== 'text-delta' && event.type !== 'reasoning-delta') return undefined;
       this.#unreadChars += event.text.length;
       return this.#isRead && this.#unreadChars > maxUnreadChars ? this.#awaitRoom() : undefined;
     }, this.#abort);

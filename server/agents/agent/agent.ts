@@ -1,6 +1,7 @@
 import type { HandlerCtx, HandlerFunction } from '../../hub/events/context.js';
 import type { RunCtx } from '../../hub/runs/step.js';
 import { OptionChecker } from '../../options.js';
+import type { InputPart } from '../model/part.js';
 import type { TokenUsage } from '../model/token-usage.js';
 import type { AgentStream } from './agent-stream.js';
 import { type ApprovalEvents, checkApprovalOptions, type OnApproval } from './approval.js';
@@ -22,21 +23,24 @@ export interface Agent<TData = unknown> {
 /** Agent from {@link createAgent}: a model with a system prompt and tools. `TData` is the output type of its `outputSchema`. */
 export interface ModelAgent<TData = unknown> extends Agent<TData> {
   /**
-   * Runs the agent on `input` until the model gives a final answer.
+   * Runs the agent on `input`, a text or parts with images, audio and files, until the model gives a final answer.
    *
    * Resolves with the result, whatever model, tools, memory or delegates do: see its `status`. Rejects with
-   * {@link InvalidOptionError} if `input` is not a string or an option is wrong, with {@link DelegationCycleError},
+   * {@link InvalidOptionError} if `input` is no string and no valid parts or an option is wrong, with {@link DelegationCycleError},
    * {@link DelegationDepthError} or {@link DelegationLimitError} if the run of `hubCtx` must not delegate to this agent,
    * with {@link NoApproverError} if a tool needs approval and nothing decides, and with the signal's reason if the run
    * is aborted.
    */
-  run(input: string, options?: AgentRunOptions<HandlerCtx | RunCtx>): Promise<SettledAgentRun<TData>>;
+  run(
+    input: string | readonly InputPart[],
+    options?: AgentRunOptions<HandlerCtx | RunCtx>,
+  ): Promise<SettledAgentRun<TData>>;
   /**
    * Runs the agent, and streams the run's events. The loop and `result` reject as `run` does.
    *
-   * @throws {InvalidOptionError} if `input` is not a string or an option is wrong
+   * @throws {InvalidOptionError} if `input` is no string and no valid parts or an option is wrong
    */
-  stream(input: string, options?: AgentRunOptions<HandlerCtx | RunCtx>): AgentStream<TData>;
+  stream(input: string | readonly InputPart[], options?: AgentRunOptions<HandlerCtx | RunCtx>): AgentStream<TData>;
   /**
    * Returns the agent as an event handler. Each answer of the model and each result of a tool is recorded: after a
    * crash, a deploy or a retry the run resumes at the turn that it had reached.
@@ -59,15 +63,20 @@ export interface AgentHandlerOptions {
    */
   conversation?: (payload: unknown) => string;
   /**
-   * Returns the input. @default the payload if it is a string, else `payload.input` if that is a string, else the
-   * payload's JSON
+   * Returns the input. @default the payload if it is a string, else `payload.input` if that is a string or a list of
+   * parts with media, else the payload's JSON
    */
-  input?: (payload: unknown) => string;
+  input?: (payload: unknown) => string | readonly InputPart[];
   /**
    * Events that decide on calls of tools that need approval. The run is suspended until a decision comes, and holds no
    * process meanwhile. Required if the agent, or one that it can delegate to, has such tools. @default none
    */
   approvals?: ApprovalEvents;
+  /**
+   * Publishes texts, calls and results as live output while the run works: {@link PublishedAgentEvent}s, which `hub.stream`
+   * and `resumeUIMessageResponse` pass on in any process. @default false
+   */
+  publish?: boolean;
 }
 
 /**
@@ -145,6 +154,11 @@ export interface AgentRunOptions<TCtx extends HandlerCtx | RunCtx = HandlerCtx> 
    * Requires the context of a workflow's `run` function as `hubCtx`. @default none
    */
   approvals?: ApprovalEvents;
+  /**
+   * Publishes texts, calls and results as live output of the workflow run, see {@link AgentHandlerOptions.publish}.
+   * Requires the context of a workflow's `run` function as `hubCtx`. @default false
+   */
+  publish?: boolean;
   /** Aborts the run: provider, tools and delegates. `run` then rejects with the signal's reason. */
   signal?: AbortSignal;
   /** Called like the agent's own `onTokenUsage`, and in addition to it. */
@@ -160,6 +174,7 @@ const names: readonly string[] = [
   'hubCtx',
   'onApproval',
   'approvals',
+  'publish',
   'signal',
   'onTokenUsage',
 ];
@@ -171,6 +186,7 @@ export function checkRunOptions(options: AgentRunOptions<HandlerCtx | RunCtx>): 
   check.that(requestId === undefined || isId(requestId), 'requestId', 'a non-empty string', requestId);
   checkConversationId(check, conversationId ?? requestId);
   check.boolean('regenerate', options.regenerate);
+  check.boolean('publish', options.publish);
   check.that(
     idempotencyKey === undefined || isId(idempotencyKey),
     'idempotencyKey',

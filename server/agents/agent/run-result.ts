@@ -3,12 +3,13 @@ import { fullPublicInfo } from '../../redaction.js';
 import { StuckLoopError } from '../errors.js';
 import type { Message, ToolResult } from '../model/message.js';
 import { ProviderError } from '../model/provider-error.js';
+import type { BudgetName, ReachedSpendLimit } from '../model/token-ledger.js';
 import type { TokenUsage } from '../model/token-usage.js';
 
 /**
  * Status of a run that ended. `completed`: the model gave a final answer. `max_iterations`: all turns were used.
- * `token_budget_exceeded`: the run spent more than `tokenBudget` or `costBudget`, or the next call did not fit. `failed`: see `error`
- * of the result.
+ * `token_budget_exceeded`: the run spent more than `tokenBudget` or `costBudget`, or the next call did not fit, or a
+ * limit of `spendLimits` left no room for it: see `budget` of the result. `failed`: see `error`.
  */
 export type AgentRunStatus = 'completed' | 'failed' | 'max_iterations' | 'token_budget_exceeded';
 
@@ -28,6 +29,10 @@ export interface AgentRunResult<TData = unknown> {
   /** Cost of all model calls, delegates included, in the currency of `prices`. Absent if a price is unknown. */
   cost?: number;
   status: AgentRunStatus;
+  /** Budget that ended the run, if `status` is `token_budget_exceeded`: its own, or that of an agent that delegated to it. */
+  budget?: BudgetName;
+  /** Spending limit that ended the run, if `budget` is `spendLimits`. */
+  spendLimit?: ReachedSpendLimit;
   /** `true` if the final answer reached the token limit, so that its end is missing. */
   truncated?: true;
   /** The answer as `outputSchema` returned it. */
@@ -87,26 +92,38 @@ export class AgentRunError extends HubError {
   constructor(result: AgentRunResult) {
     const { agentName, status, error } = result;
     const messageWith = (why: string): string =>
-      `agent ${quote(agentName)} ended with status ${status}${why}${remedies[status]}`;
+      `agent ${quote(agentName)} ended with status ${status}${why}${remedies[status](result)}`;
     super(
       'ERR_AGENT_RUN',
       messageWith(error === undefined ? '' : `: ${messageOf(error)}`),
       error && { cause: error, publicMessage: messageWith(`: ${fullPublicInfo(error).message}`) },
     );
     Object.defineProperty(this, 'result', { value: result });
-    this.fatal = status === 'max_iterations' || status === 'token_budget_exceeded' || isFinal(error);
-    if (!this.fatal && error instanceof ProviderError && error.retryAfterMs !== undefined) {
-      this.retryAfterMs = error.retryAfterMs;
-    }
+    const retryAfterMs = retryDelayOf(result);
+    const isLimited = status === 'max_iterations' || status === 'token_budget_exceeded';
+    this.fatal = (isLimited && retryAfterMs === undefined) || isFinal(error);
+    if (!this.fatal && retryAfterMs !== undefined) this.retryAfterMs = retryAfterMs;
   }
 }
 
-const remedies: Record<AgentRunStatus, string> = {
-  completed: '',
-  failed: '',
-  max_iterations: '; raise maxIterations, or set finalAnswerTurn',
-  token_budget_exceeded: '; raise tokenBudget, or shorten the task',
+const remedies: Record<AgentRunStatus, (result: AgentRunResult) => string> = {
+  completed: () => '',
+  failed: () => '',
+  max_iterations: () => '; raise maxIterations, or set finalAnswerTurn',
+  token_budget_exceeded: ({ budget = 'tokenBudget', spendLimit }) =>
+    spendLimit === undefined ? `; raise ${budget}, or shorten the task` : remedyOf(spendLimit),
 };
+
+/** Returns the delay that a vendor requests, or after which a window of a spending limit has room. */
+function retryDelayOf({ error, spendLimit }: AgentRunResult): number | undefined {
+  if (spendLimit !== undefined) return spendLimit.retryAfterMs;
+  return error instanceof ProviderError ? error.retryAfterMs : undefined;
+}
+
+/** Describes a limit without its key, which may name a person. */
+function remedyOf({ agent, max, unit, perMs }: ReachedSpendLimit): string {
+  return `: spendLimits of agent ${quote(agent)} allow ${max} ${unit} per ${perMs} ms`;
+}
 
 function isFinal(error: unknown): boolean {
   if (error instanceof ProviderError) return !error.retryable;

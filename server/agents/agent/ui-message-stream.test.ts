@@ -1,5 +1,6 @@
 import { readUIMessageStream, type UIMessage } from 'ai';
 import { expect, test } from 'vitest';
+import { z } from 'zod';
 import type { ScriptEntry } from '../../testing/scripted-provider.js';
 import type { AgentConfig } from '../create-agent.js';
 import { StreamLockedError } from '../errors.js';
@@ -217,5 +218,58 @@ test('arguments are checked', () => {
   const { agent } = agentOf(['Hi.']);
   const wrong = { onerror: () => '' } as never;
   expect(() => toUIMessageStream(agent as never)).toThrow('stream of toUIMessageStream must be the stream of an agent');
-  expect(() => toUIMessageStream(agent.stream('x'), wrong)).toThrow('one of sendTools, onError');
+  expect(() => toUIMessageStream(agent.stream('x'), wrong)).toThrow('one of sendTools, sendReasoning, onError');
+});
+
+test('the client of the AI SDK reads the reasoning, and the typed answer while it is written', async () => {
+  const script: ScriptEntry[] = [
+    { reasoning: ['Add ', 'first.'], content: 'Let me see.', ...callAdd(1, 2) },
+    { reasoning: 'Now answer.', content: ['{"title": "A sum of ', 'two numbers", "result": 3', '}'] },
+  ];
+  const outputSchema = z.object({ title: z.string(), result: z.number() });
+  const { message, errors } = await messageOf(script, { tools: addTools(), outputSchema });
+  expect(errors).toEqual([]);
+  expect(message?.parts).toMatchObject([
+    { type: 'step-start' },
+    { type: 'reasoning', text: 'Add first.', state: 'done' },
+    { type: 'text', text: 'Let me see.', state: 'done' },
+    { type: 'dynamic-tool', state: 'output-available' },
+    { type: 'step-start' },
+    { type: 'reasoning', text: 'Now answer.' },
+    { type: 'text' },
+    { type: 'data-object', data: { title: 'A sum of two numbers', result: 3 } },
+  ]);
+  const data = (await chunksOf(script, { tools: addTools(), outputSchema })).flatMap((chunk) =>
+    chunk.type === 'data-object' ? [chunk.data] : [],
+  );
+  expect(data).toEqual([
+    { title: 'A sum of ' },
+    { title: 'A sum of two numbers' },
+    { title: 'A sum of two numbers', result: 3 },
+  ]);
+  const hidden = await chunksOf(script, { tools: addTools(), outputSchema }, { sendReasoning: false });
+  expect(hidden.filter(({ type }) => type.startsWith('reasoning'))).toEqual([]);
+});
+
+test('a call that needs approval is a part of the message, which shows the decision', async () => {
+  const tool = createTool({
+    name: 'pay',
+    description: '',
+    parameters: { type: 'object' },
+    needsApproval: true,
+    execute: async () => 'paid',
+  });
+  const script = [{ toolCalls: [{ name: 'pay' }, { name: 'pay', arguments: { n: 2 } }] }, 'Done.'];
+  const asked: string[] = [];
+  const stream = agentOf(script, { tools: [tool] }).agent.stream('x', {
+    onApproval: ({ approvalId }) => ({ approved: asked.push(approvalId) === 1 }),
+  });
+  const chunks = await collect(toUIMessageStream(stream));
+  expect(chunks.filter(({ type }) => /approval|output/.test(type))).toEqual([
+    { type: 'tool-approval-request', toolCallId: 'call_1', approvalId: asked[0] },
+    { type: 'tool-approval-request', toolCallId: 'call_2', approvalId: asked[1] },
+    // A refusal takes no time.
+    { type: 'tool-output-denied', toolCallId: 'call_2' },
+    { type: 'tool-output-available', toolCallId: 'call_1', output: 'paid', dynamic: true },
+  ]);
 });

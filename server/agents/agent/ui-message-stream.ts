@@ -1,6 +1,7 @@
 import { InvalidOptionError, ignoreRejection } from '../../errors.js';
 import { OptionChecker } from '../../options.js';
 import type { ToolCall, ToolResult } from '../model/message.js';
+import { isMedia, type MediaPart } from '../model/part.js';
 import { type AgentStream, type AgentStreamEvent, isAbortedBy } from './agent-stream.js';
 import type { AgentRunResult } from './run-result.js';
 
@@ -8,6 +9,8 @@ import type { AgentRunResult } from './run-result.js';
 export interface UIMessageStreamOptions {
   /** Sends tool calls with their arguments and results. @default true */
   sendTools?: boolean;
+  /** Sends the texts of the model's reasoning. @default true */
+  sendReasoning?: boolean;
   /**
    * Returns the text that the browser shows for the error of the run or of a tool call. An error can quote a model, a
    * tool or a vendor. If it throws or returns no text, the default applies. @default () => 'An error occurred.'
@@ -38,11 +41,7 @@ export function toUIMessageStream(
   if (typeof stream?.[Symbol.asyncIterator] !== 'function') {
     throw new InvalidOptionError('stream of toUIMessageStream', 'the stream of an agent', stream);
   }
-  const check = new OptionChecker(options, ['sendTools', 'onError'], 'toUIMessageStream');
-  const { sendTools = true, onError = () => defaultErrorText } = options;
-  check.boolean('sendTools', sendTools);
-  check.function('onError', onError);
-  const writer = new UIMessageWriter(sendTools, (error) => errorTextOf(onError, error));
+  const writer = createUIMessageWriter(options, new OptionChecker(options, writerOptions, 'toUIMessageStream'));
   const events = stream[Symbol.asyncIterator]();
   return new ReadableStream<UIMessageChunk>({
     start(controller) {
@@ -96,6 +95,18 @@ export function toUIMessageResponse(
   });
 }
 
+/** Names of the options of a writer. */
+export const writerOptions: readonly string[] = ['sendTools', 'sendReasoning', 'onError'];
+
+/** Checks the options of a stream. @throws {InvalidOptionError} */
+export function createUIMessageWriter(options: UIMessageStreamOptions, check: OptionChecker): UIMessageWriter {
+  const { sendTools = true, sendReasoning = true, onError = () => defaultErrorText } = options;
+  check.boolean('sendTools', sendTools);
+  check.boolean('sendReasoning', sendReasoning);
+  check.function('onError', onError);
+  return new UIMessageWriter(sendTools, sendReasoning, (error) => errorTextOf(onError, error));
+}
+
 const defaultErrorText = 'An error occurred.';
 
 /** Returns the text for an error. A mistake in `onError` must not cost the browser the rest of the answer. */
@@ -111,7 +122,8 @@ function errorTextOf(onError: (error: unknown) => unknown, error: unknown): stri
   return defaultErrorText;
 }
 
-const protocolHeaders = {
+/** Headers of the protocol. */
+export const protocolHeaders: Readonly<Record<string, string>> = {
   'content-type': 'text/event-stream',
   'cache-control': 'no-cache',
   'x-vercel-ai-ui-message-stream': 'v1',
@@ -120,16 +132,23 @@ const protocolHeaders = {
 };
 
 /** Converts the events of one run into chunks. */
-class UIMessageWriter {
+export class UIMessageWriter {
   readonly #sendTools: boolean;
+  readonly #sendReasoning: boolean;
   readonly #errorText: (error: unknown) => string;
   #turn = 0;
-  #textId: string | undefined;
+  /** Text that is open. */
+  #open: { readonly kind: 'text' | 'reasoning'; readonly id: string } | undefined;
+  /** Number of texts of the turn, so that each has an id of its own. */
+  #texts = 0;
   /** Calls whose arguments could not be read: the error of their input is their end. */
   readonly #unreadable = new Set<string>();
+  /** Calls that were written: none without `sendTools`, and a reader may have missed that of a result. */
+  readonly #calls = new Set<string>();
 
-  constructor(sendTools: boolean, errorText: (error: unknown) => string) {
+  constructor(sendTools: boolean, sendReasoning: boolean, errorText: (error: unknown) => string) {
     this.#sendTools = sendTools;
+    this.#sendReasoning = sendReasoning;
     this.#errorText = errorText;
   }
 
@@ -137,30 +156,58 @@ class UIMessageWriter {
   write(event: AgentStreamEvent): UIMessageChunk[] {
     switch (event.type) {
       case 'text-delta':
-        return [...this.#enter(event.turn), ...this.#text(event.turn, event.text)];
+        return [...this.#enter(event.turn), ...this.#text('text', event.turn, event.text)];
+      case 'sent-text':
+        return [...this.#enter(event.turn), { type: 'data-sent-text', id: event.id, data: { text: event.text } }];
+      case 'reasoning-delta':
+        if (!this.#sendReasoning) return [];
+        return [...this.#enter(event.turn), ...this.#text('reasoning', event.turn, event.text)];
+      case 'object-delta':
+        return [{ type: 'data-object', id: `object-${event.turn}`, data: event.unvalidated }];
       case 'tool-call':
         return this.#sendTools ? [...this.#enter(event.turn), ...this.#endText(), this.#call(event.toolCall)] : [];
+      case 'approval-requested': {
+        const { toolCallId, approvalId } = event;
+        return this.#calls.has(toolCallId) ? [{ type: 'tool-approval-request', approvalId, toolCallId }] : [];
+      }
       case 'tool-result':
-        return this.#sendTools ? this.#result(event.toolResult) : [];
+        return this.#result(event.toolResult, event.denied === true);
       case 'run-end':
-        return [...this.#leave(), ...this.#end(event.result)];
+        return this.end(event.result);
       default:
         return [];
     }
   }
 
+  /** Returns the chunks of the end of a run. */
+  end({ status, truncated, error }: Pick<AgentRunResult, 'status' | 'truncated' | 'error'>): UIMessageChunk[] {
+    const left = this.#leave();
+    if (status === 'failed') {
+      const errorText = this.#errorText(error);
+      return [...left, { type: 'error', errorText }, { type: 'finish', finishReason: 'error' }];
+    }
+    const isCut = status === 'token_budget_exceeded' || truncated === true;
+    const finished = status === 'max_iterations' ? 'tool-calls' : 'stop';
+    return [...left, { type: 'finish', finishReason: isCut ? 'length' : finished }];
+  }
+
+  /** Returns the chunks of a run that was cancelled. */
+  abort(): UIMessageChunk[] {
+    return [...this.#leave(), { type: 'abort' }];
+  }
+
   /** Returns the chunks of a run that rejected. */
   fail(error: unknown, isAborted: boolean): UIMessageChunk[] {
     const isAbort = error instanceof Error && (error.name === 'AbortError' || error.name === 'TimeoutError');
-    const last: UIMessageChunk =
-      isAborted || isAbort ? { type: 'abort' } : { type: 'error', errorText: this.#errorText(error) };
-    return [...this.#leave(), last];
+    if (isAborted || isAbort) return this.abort();
+    return [...this.#leave(), { type: 'error', errorText: this.#errorText(error) }];
   }
 
   #enter(turn: number): UIMessageChunk[] {
     if (turn === this.#turn) return [];
     const left = this.#leave();
     this.#turn = turn;
+    this.#texts = 0;
     return [...left, { type: 'start-step' }];
   }
 
@@ -170,21 +217,24 @@ class UIMessageWriter {
     return [...this.#endText(), { type: 'finish-step' }];
   }
 
-  #text(turn: number, delta: string): UIMessageChunk[] {
+  #text(kind: 'text' | 'reasoning', turn: number, delta: string): UIMessageChunk[] {
     if (delta === '') return [];
-    const id = `text-${turn}`;
-    const start: UIMessageChunk[] = this.#textId === id ? [] : [{ type: 'text-start', id }];
-    this.#textId = id;
-    return [...start, { type: 'text-delta', id, delta }];
+    if (this.#open?.kind === kind) return [{ type: `${kind}-delta`, id: this.#open.id, delta }];
+    const ended = this.#endText();
+    this.#texts += 1;
+    const id = this.#texts === 1 ? `${kind}-${turn}` : `${kind}-${turn}-${this.#texts}`;
+    this.#open = { kind, id };
+    return [...ended, { type: `${kind}-start`, id }, { type: `${kind}-delta`, id, delta }];
   }
 
   #endText(): UIMessageChunk[] {
-    const id = this.#textId;
-    this.#textId = undefined;
-    return id === undefined ? [] : [{ type: 'text-end', id }];
+    const open = this.#open;
+    this.#open = undefined;
+    return open === undefined ? [] : [{ type: `${open.kind}-end`, id: open.id }];
   }
 
   #call({ id: toolCallId, name: toolName, arguments: text }: ToolCall): UIMessageChunk {
+    this.#calls.add(toolCallId);
     try {
       const input: unknown = text.trim() === '' ? {} : JSON.parse(text);
       return { type: 'tool-input-available', toolCallId, toolName, input, dynamic: true };
@@ -195,25 +245,20 @@ class UIMessageWriter {
     }
   }
 
-  #result({ toolCallId, result, error }: ToolResult): UIMessageChunk[] {
-    if (this.#unreadable.delete(toolCallId)) return [];
-    if (error === undefined)
-      return [{ type: 'tool-output-available', toolCallId, output: toJson(result), dynamic: true }];
+  #result({ toolCallId, result, parts = [], error }: ToolResult, isDenied: boolean): UIMessageChunk[] {
+    if (!this.#calls.has(toolCallId) || this.#unreadable.has(toolCallId)) return [];
+    if (isDenied) return [{ type: 'tool-output-denied', toolCallId }];
+    if (error === undefined) {
+      const files = parts.filter(isMedia).map(toFileChunk);
+      return [{ type: 'tool-output-available', toolCallId, output: toJson(result), dynamic: true }, ...files];
+    }
     const errorText = this.#errorText(new Error(error));
     return [{ type: 'tool-output-error', toolCallId, errorText, dynamic: true }];
   }
+}
 
-  #end({ status, truncated, error }: AgentRunResult): UIMessageChunk[] {
-    if (status === 'failed') {
-      return [
-        { type: 'error', errorText: this.#errorText(error) },
-        { type: 'finish', finishReason: 'error' },
-      ];
-    }
-    const isCut = status === 'token_budget_exceeded' || truncated === true;
-    const finished = status === 'max_iterations' ? 'tool-calls' : 'stop';
-    return [{ type: 'finish', finishReason: isCut ? 'length' : finished }];
-  }
+function toFileChunk({ mediaType, data, url }: MediaPart): UIMessageChunk {
+  return { type: 'file', mediaType, url: data === undefined ? url : `data:${mediaType};base64,${data}` };
 }
 
 /** Returns the value as its JSON shows it; `null` if it has none. A successful result has, except for `undefined`. */
@@ -224,11 +269,20 @@ function toJson(value: unknown): unknown {
 
 /** Part of an answer in the AI SDK's UI message stream protocol. */
 export type UIMessageChunk =
-  | { type: 'start' }
+  | { type: 'start'; messageId?: string }
   | { type: 'start-step' }
   | { type: 'text-start'; id: string }
   | { type: 'text-delta'; id: string; delta: string }
   | { type: 'text-end'; id: string }
+  | { type: 'reasoning-start'; id: string }
+  | { type: 'reasoning-delta'; id: string; delta: string }
+  | { type: 'reasoning-end'; id: string }
+  /** Typed answer so far, not validated. Each takes the place of the one before it. */
+  | { type: 'data-object'; id: string; data: unknown }
+  /** Text that `hub.send` sent to the run, where a turn read it. */
+  | { type: 'data-sent-text'; id: string; data: { text: string } }
+  /** Part that a tool or a step published. With an `id`, it takes the place of the one before it. */
+  | { type: `data-${string}`; id?: string; data: unknown; transient?: boolean }
   | { type: 'tool-input-available'; toolCallId: string; toolName: string; input: unknown; dynamic: true }
   | {
       type: 'tool-input-error';
@@ -240,6 +294,10 @@ export type UIMessageChunk =
     }
   | { type: 'tool-output-available'; toolCallId: string; output: unknown; dynamic: true }
   | { type: 'tool-output-error'; toolCallId: string; errorText: string; dynamic: true }
+  /** Image, audio or file of a tool's result: an address, or a `data:` URL. */
+  | { type: 'file'; mediaType: string; url: string }
+  | { type: 'tool-approval-request'; approvalId: string; toolCallId: string }
+  | { type: 'tool-output-denied'; toolCallId: string }
   | { type: 'finish-step' }
   | { type: 'finish'; finishReason: 'stop' | 'length' | 'tool-calls' | 'error' }
   | { type: 'error'; errorText: string }

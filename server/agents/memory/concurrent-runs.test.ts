@@ -28,6 +28,7 @@ function otherProcess(transport: TransportManager): TransportManager {
     increment: (key, by, ttlMs) => kv.increment(key, by, ttlMs),
     append: (key, values, options) => kv.append(key, values, options),
     range: (key, from, to) => kv.range(key, from, to),
+    now: () => kv.now(),
   };
   // A memory uses these two only.
   return { kv: own, clock } as TransportManager;

@@ -5,6 +5,7 @@ import type { AgentContext } from '../agent/agent-context.js';
 import { MemoryEntryError } from '../errors.js';
 import { parseJson } from '../model/foreign-values.js';
 import { type ExchangeMark, estimateMessageTokens, type Message, type ToolCall } from '../model/message.js';
+import { isPartList } from '../model/part.js';
 import { isCount, isUsage } from '../model/token-usage.js';
 import { acquireLease, ConversationQueue } from './conversation-lock.js';
 import {
@@ -334,10 +335,11 @@ function parseMessage(text: string): Message | undefined {
 function isMessage(value: unknown): value is Message {
   if (typeof value !== 'object' || value === null) return false;
   const fields: { [Key in keyof Message]?: unknown } = value;
-  const { role, content, toolCallId, toolCalls, exchange, providerMetadata, isSummary } = fields;
+  const { role, content, parts, toolCallId, toolCalls, exchange, providerMetadata, isSummary } = fields;
   return (
     roles.includes(role) &&
     typeof content === 'string' &&
+    (parts === undefined || isPartList(parts)) &&
     (toolCallId === undefined || typeof toolCallId === 'string') &&
     (exchange === undefined || isExchangeMark(exchange)) &&
     (toolCalls === undefined || (Array.isArray(toolCalls) && toolCalls.every(isToolCall))) &&
@@ -354,12 +356,14 @@ function isToolCall(value: unknown): value is ToolCall {
 
 function isExchangeMark(value: unknown): value is ExchangeMark {
   if (typeof value !== 'object' || value === null) return false;
-  const { id, index, turns, toolCalls, usage, status, replaces }: { [Key in keyof ExchangeMark]?: unknown } = value;
+  const fields: { [Key in keyof ExchangeMark]?: unknown } = value;
+  const { id, index, turns, toolCalls, usage, status, replaces, refusal } = fields;
   return (
     typeof id === 'string' &&
     [index, turns, toolCalls].every(isCount) &&
     isUsage(usage) &&
     statuses.includes(status) &&
-    (replaces === undefined || typeof replaces === 'string')
+    (replaces === undefined || typeof replaces === 'string') &&
+    (refusal === undefined || typeof refusal === 'string')
   );
 }

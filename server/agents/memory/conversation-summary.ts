@@ -8,6 +8,7 @@ import { AgentRunError } from '../agent/run-result.js';
 import { EmptySummaryError } from '../errors.js';
 import { cutText, parseJson, recordOf } from '../model/foreign-values.js';
 import { estimateMessageTokens, estimateTokens, type Message } from '../model/message.js';
+import { isMedia } from '../model/part.js';
 import { cutContent } from '../tools/tool-executor.js';
 import { type ConversationLimits, type Exchange, newestThatFit } from './exchanges.js';
 
@@ -79,9 +80,16 @@ function toPrompt(summary: string | undefined, lines: readonly string[], maxChar
 const maxMessageChars = 4_000;
 
 /** Returns a message as one line of JSON, in which no message can imitate another. */
-function toLine({ role, content, toolCalls }: Message): string {
+function toLine({ role, content, parts, toolCalls }: Message): string {
   const calls = toolCalls?.map(({ name, arguments: text }) => ({ name, arguments: cutContent(text, maxMessageChars) }));
-  return JSON.stringify({ role, content: cutContent(content, maxMessageChars), ...(calls && { calls }) });
+  // The summary is a text: the model that writes it does not see them.
+  const media = parts?.filter(isMedia).map(({ type, mediaType, filename }) => ({ type, mediaType, filename }));
+  return JSON.stringify({
+    role,
+    content: cutContent(content, maxMessageChars),
+    ...(media && { media }),
+    ...(calls && { calls }),
+  });
 }
 
 function chunksOf(lines: readonly string[], maxTokens: number): string[][] {

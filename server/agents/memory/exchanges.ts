@@ -46,8 +46,8 @@ function waitsFor({ toolCallId }: Message): (exchange: Exchange) => boolean {
 
 /**
  * Places the results of calls right after the message that requests them, in the order of the calls, as vendors
- * require. A call without a result (the process died, or the run is still active) receives a result that says so and
- * has no `exchange`. A result without its call is dropped.
+ * require. A call without a result (the process died, or the run is still active) receives a result that says so, or
+ * why its answer was refused, and has no `exchange`. A result without its call is dropped.
  */
 export function repairPairs(messages: readonly Message[]): Message[] {
   const results = new Map<string, Message[]>();
@@ -59,8 +59,10 @@ export function repairPairs(messages: readonly Message[]): Message[] {
   }
   return messages.flatMap((message): Message[] => {
     if (message.role === 'tool') return [];
+    const refusal = message.exchange?.refusal;
+    const missing = refusal === undefined ? lostResult : `Error: ${refusal}`;
     const answers = (message.toolCalls ?? []).map(({ id }): Message => {
-      return results.get(id)?.shift() ?? { role: 'tool', toolCallId: id, content: lostResult };
+      return results.get(id)?.shift() ?? { role: 'tool', toolCallId: id, content: missing };
     });
     return [message, ...answers];
   });

@@ -182,6 +182,69 @@ describe('a call that was interrupted', () => {
   });
 });
 
+describe('an answer that afterModel refused', () => {
+  const attempt = { ...chat, idempotencyKey: 'k' };
+  const refusing: Partial<AgentConfig> = {
+    afterModel: ({ content }) => (content.includes('bad') ? { refuse: 'be kind' } : undefined),
+  };
+  const note = 'Your last answer was not accepted: be kind';
+
+  test('has no call that a retry executes, and the model receives the reason', async () => {
+    const { memory, run, agentOf } = setUp();
+    const store = memory.addMessage.bind(memory);
+    const writes = vi.spyOn(memory, 'addMessage').mockImplementation((agent, conversation, message) => {
+      return message.role === 'tool' ? Promise.reject(new Error('killed')) : store(agent, conversation, message);
+    });
+    const died = await agentOf([{ ...call('work'), content: 'bad' }], refusing).agent.run('x', attempt);
+    expect(died).toMatchObject({ status: 'failed', error: { message: 'killed' } });
+    writes.mockRestore();
+    const transcript = ['x', 'bad', 'Error: be kind'];
+    const seenByOthers = textsOf(await memory.getMessages('a', 'chat'));
+    const beforeTool = vi.fn<NonNullable<AgentConfig['beforeTool']>>();
+    const { provider, agent } = agentOf(['good'], { ...refusing, beforeTool });
+    const result = await agent.run('x', attempt);
+    expect(run).not.toHaveBeenCalled();
+    expect(beforeTool).not.toHaveBeenCalled();
+    expect(result).toMatchObject({ status: 'completed', output: 'good', toolCalls: [{ error: 'be kind' }] });
+    expect(textsOf(provider.calls[0]?.messages)).toEqual(transcript);
+    expect(seenByOthers).toEqual(transcript);
+    const stored = await memory.getMessages('a', 'chat');
+    expect(textsOf(stored)).toEqual([...transcript, 'good']);
+    expect(stored.map(({ exchange }) => exchange?.index)).toEqual([0, 1, 2, 3]);
+  });
+
+  test('is not continued in a retry, and is no output', async () => {
+    const { memory, agentOf } = setUp();
+    await agentOf(['bad', down], refusing).agent.run('x', attempt);
+    const second = agentOf([down], refusing);
+    expect(await second.agent.run('x', attempt)).toMatchObject({ status: 'failed', output: '' });
+    expect(textsOf(second.provider.calls[0]?.messages)).toEqual(['x', 'bad', note]);
+    await agentOf(['as bad', down], refusing).agent.run('x', attempt);
+    const last = agentOf(['good'], refusing);
+    expect(await last.agent.run('x', attempt)).toMatchObject({ status: 'completed', output: 'good' });
+    expect(textsOf(last.provider.calls[0]?.messages)).toEqual(['x', 'bad', note, 'as bad', note]);
+    expect(textsOf(await memory.getMessages('a', 'chat'))).toEqual(['x', 'bad', 'as bad', 'good']);
+  });
+
+  test('is no output of a run that ended with it, in the turn after maxIterations', async () => {
+    const { memory, agentOf } = setUp();
+    const config = { ...refusing, maxIterations: 1, finalAnswerTurn: true };
+    const ended = { status: 'max_iterations', output: '' };
+    expect(await agentOf([call('work'), 'bad'], config).agent.run('x', attempt)).toMatchObject(ended);
+    expect(textsOf(await memory.getMessages('a', 'chat'))).toEqual(['x', '', 'done', 'bad']);
+    expect(await agentOf([], config).agent.run('x', attempt)).toMatchObject(ended);
+  });
+
+  test('is no output of a run that ended with it, over its budget', async () => {
+    const { agentOf } = setUp();
+    const usage = { promptTokens: 900, completionTokens: 100, totalTokens: 1_000 };
+    const config = { ...refusing, tokenBudget: 500 };
+    const ended = { status: 'token_budget_exceeded', output: '' };
+    expect(await agentOf([{ content: 'bad', usage }], config).agent.run('x', attempt)).toMatchObject(ended);
+    expect(await agentOf([], config).agent.run('x', attempt)).toMatchObject(ended);
+  });
+});
+
 test('a tool that exceeds its timeoutMs may have been executed, and the model is informed', async () => {
   const clock = createFakeClock();
   const { run, agentOf } = setUp();

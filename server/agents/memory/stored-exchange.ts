@@ -2,6 +2,7 @@ import { quote } from '../../errors.js';
 import type { DurableRun } from '../../hub/events/durable-place.js';
 import { abortable } from '../abortable.js';
 import type { AgentContext } from '../agent/agent-context.js';
+import { refusalNote } from '../agent/hooks.js';
 import type { ExchangeMark, Message, ToolCall } from '../model/message.js';
 import { ConversationQueue } from './conversation-lock.js';
 import type { AgentMemory } from './conversation-memory.js';
@@ -26,12 +27,19 @@ interface ExchangeOptions {
 
 /** Exchange that an earlier attempt stored. */
 export interface ResumedExchange {
-  /** Input, answers and results. Ends before the results of the last answer if some of its calls have none. */
+  /**
+   * Input, answers and results, with a note after each text that was refused. Ends before the results of the last answer
+   * if some of its calls have none.
+   */
   readonly messages: readonly Message[];
+  /** Last text of an answer that was not refused, `''` before the first. */
+  readonly lastText: string;
   /** State after the last stored message. */
   readonly mark: ExchangeMark;
   /** Calls of the last answer that have no result. */
   readonly openCalls: readonly ToolCall[];
+  /** Reason for which the last answer was refused. Its open calls must not be executed. */
+  readonly refusal: string | undefined;
   /** Stored results of the last answer by call id, if some of its calls have none. */
   readonly recorded: ReadonlyMap<string, Message>;
 }
@@ -195,9 +203,11 @@ function toResumed({ messages }: Exchange): ResumedExchange | undefined {
   return {
     messages: repairPairs(isOpen ? stored.slice(0, lastAnswer) : stored)
       .concat(isOpen ? stored.slice(lastAnswer, lastAnswer + 1) : [])
-      .map(withoutMark),
+      .flatMap(withRefusal),
+    lastText: stored.findLast(isOutput)?.content ?? '',
     mark,
     openCalls,
+    refusal: stored[lastAnswer]?.exchange?.refusal,
     recorded: isOpen ? recorded : new Map(),
   };
 }
@@ -227,6 +237,19 @@ function callIdsOf(messages: readonly Message[]): Set<string> {
 
 function withoutMark({ exchange: _exchange, ...message }: Message): Message {
   return message;
+}
+
+/** Returns the message as the model receives it, with the note about a text that was refused. */
+function withRefusal(message: Message): Message[] {
+  const refusal = message.exchange?.refusal;
+  const own = withoutMark(message);
+  // The results of calls say so themselves.
+  if (refusal === undefined || message.toolCalls !== undefined) return [own];
+  return [own, { role: 'user', content: refusalNote(refusal) }];
+}
+
+function isOutput({ role, content, exchange }: Message): boolean {
+  return role === 'assistant' && content !== '' && exchange?.refusal === undefined;
 }
 
 /** Returns an id of less than 40 characters, the limit of OpenAI: a UUID with hyphens and prefix has 41. */

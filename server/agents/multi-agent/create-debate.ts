@@ -1,7 +1,7 @@
 import { describe, InvalidOptionError, quote } from '../../errors.js';
 import type { HandlerCtx, HandlerFunction } from '../../hub/events/context.js';
-import { withHandlerInfo } from '../../hub/events/handler-info.js';
 import { shortenable } from '../../hub/events/payload.js';
+import { withHandlerInfo } from '../../hub/events/reported-agents.js';
 import type { RunCtx } from '../../hub/runs/step.js';
 import { OptionChecker } from '../../options.js';
 import { type Agent, type AgentRunOptions, checkRunOptions, isAgent } from '../agent/agent.js';

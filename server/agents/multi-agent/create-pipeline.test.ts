@@ -75,7 +75,7 @@ describe('the input', () => {
     const { agent } = member('a');
     const inputMapper = (async () => 'late') as never; // wrong on purpose: the compiler rejects it
     await expect(run({ name: 'p', steps: [{ agent, inputMapper }] }, 1)).rejects.toThrow(
-      'the result of inputMapper of step "a" of pipeline "p" must be a string, got an object',
+      'the result of inputMapper of step "a" of pipeline "p" must be a string or a list of parts, got an object',
     );
   });
 });
@@ -133,9 +133,18 @@ describe('a run that does not complete', () => {
     expect(attempt).toBe(attempts);
     expect(steps.filter(({ kind }) => kind === 'run')).toMatchObject([{ status: 'failed' }, { status: 'waiting' }]);
     expect(next.provider.calls).toEqual([]);
+    const event = {
+      id: handle.runId,
+      kind: 'workflow',
+      type: 'p',
+      service: 'hub',
+      requestId: handle.runId,
+      step: 'broken',
+      attempt: attempts,
+    };
     expect(followUps.map(({ eventType, payload }) => [eventType, payload])).toEqual([
-      ['bad', { error: { ...error, code: 'ERR_AGENT_RUN' }, payload: 'x' }],
-      ['done', { status: 'failed', error: { ...error, code: 'ERR_AGENT_RUN' }, payload: 'x' }],
+      ['bad', { error: { ...error, code: 'ERR_AGENT_RUN' }, event, payload: 'x' }],
+      ['done', { status: 'failed', error: { ...error, code: 'ERR_AGENT_RUN' }, event, payload: 'x' }],
     ]);
   });
 });

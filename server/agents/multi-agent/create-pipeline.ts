@@ -2,8 +2,8 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { describe, InvalidOptionError, quote } from '../../errors.js';
 import type { HandlerFunction } from '../../hub/events/context.js';
 import type { EventRef } from '../../hub/events/emit.js';
-import { type HandlerInfo, withHandlerInfo } from '../../hub/events/handler-info.js';
 import type { JsonSchema } from '../../hub/events/payload-schema.js';
+import { type HandlerInfo, withHandlerInfo } from '../../hub/events/reported-agents.js';
 import {
   createWorkflow,
   type HubWorkflow,
@@ -16,8 +16,9 @@ import { OptionChecker } from '../../options.js';
 import { type Agent, type AgentHandlerResult, isAgent } from '../agent/agent.js';
 import { type ApprovalEvents, checkApprovalOptions } from '../agent/approval.js';
 import { introspectAgents, reachableSpecs } from '../agent-spec.js';
-import { checkApprovers, handleWith, inputOf } from '../as-handler.js';
+import { checkApprovers, handleWith, inputOf, partsOf } from '../as-handler.js';
 import { UnknownAgentError } from '../errors.js';
+import type { InputPart } from '../model/part.js';
 import { shortenableResults } from '../shorten-result.js';
 import { AgentRegistry } from './delegation.js';
 
@@ -118,9 +119,10 @@ function toWorkflowStep(step: AgentStep, stage: number | undefined, pipeline: Pi
     const runs = when === undefined || when(ctx.payload);
     check.that(typeof runs === 'boolean', 'the result of when', 'true or false', runs);
     if (!runs) return skippedStep;
-    const input = inputMapper === undefined ? pipelineInput(ctx.payload) : inputMapper(ctx.payload);
-    if (typeof input !== 'string') {
-      throw new InvalidOptionError(`the result of inputMapper of ${stepOwner}`, 'a string', input);
+    const input =
+      inputMapper === undefined ? (partsOf(ctx.payload) ?? pipelineInput(ctx.payload)) : inputMapper(ctx.payload);
+    if (typeof input !== 'string' && !Array.isArray(input)) {
+      throw new InvalidOptionError(`the result of inputMapper of ${stepOwner}`, 'a string or a list of parts', input);
     }
     const found = find();
     if (found === undefined) throw new UnknownAgentError(agentName, registry?.list().map((other) => other.name) ?? []);
@@ -179,7 +181,7 @@ export interface AgentStep<TInput = unknown, TData = unknown> extends Pick<Workf
    * string; after a `parallel` step the JSON of the outputs by step name; else the payload's JSON
    */
   // A method, so that a step with a narrower payload is assignable.
-  inputMapper?(payload: PipelinePayload<TInput>): string;
+  inputMapper?(payload: PipelinePayload<TInput>): string | readonly InputPart[];
   /**
    * Returns `false` to skip the step: its agent does not run, and the next step receives the payload of this one. The
    * answer is recorded with the step, so that an interrupted run does not ask again. @default every run has the step

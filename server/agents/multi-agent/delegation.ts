@@ -3,6 +3,7 @@ import type { HandlerCtx } from '../../hub/events/context.js';
 import type { Logger } from '../../transports/transport.js';
 import { type Agent, type AgentRunOptions, isAgent } from '../agent/agent.js';
 import { type AgentContext, contextWithMeter, type Lineage, lineageOf, meterOf } from '../agent/agent-context.js';
+import type { TurnStart } from '../agent/hooks.js';
 import type { AgentRunResult } from '../agent/run-result.js';
 import {
   DelegationCycleError,
@@ -194,6 +195,39 @@ export function createToolSource(
       current = toRegistry(delegates === 0 ? rest : [...rest, delegateTool(others)], free);
     }
     return current;
+  };
+}
+
+/** Tools of an agent that are a function of the turn. */
+export interface TurnTools {
+  /** Tools of the last turn of any run in this process; `undefined` before the first. */
+  readonly latest: ToolRegistry | undefined;
+  /** Returns the tools of a turn. Rejects with {@link InvalidOptionError} and the errors of {@link createToolSource}. */
+  of(start: TurnStart): Promise<ToolRegistry>;
+}
+
+/** Returns the tools of an agent whose tools are a function of the turn. An array that is returned again is not read again. */
+export function createTurnTools(
+  agentName: string,
+  create: (start: TurnStart) => readonly Tool[] | Promise<readonly Tool[]>,
+  registry: AgentRegistry | undefined,
+  offered: readonly ToolDefinition[] | undefined,
+): TurnTools {
+  let last: { readonly given: readonly Tool[]; readonly source: () => ToolRegistry } | undefined;
+  let latest: ToolRegistry | undefined;
+  return {
+    get latest() {
+      return latest;
+    },
+    async of(start) {
+      const given = await create(start);
+      if (!Array.isArray(given)) {
+        throw new InvalidOptionError(`the result of tools of agent ${quote(agentName)}`, 'an array', given, 'type');
+      }
+      if (last?.given !== given) last = { given, source: createToolSource(agentName, given, registry, offered) };
+      latest = last.source();
+      return latest;
+    },
   };
 }
 

@@ -1,28 +1,40 @@
 import type { Clock, Timer } from '../../transports/clock.js';
 import type { AbortableWaits } from '../abortable.js';
+import type { TurnPlan } from '../agent/hooks.js';
 import type { Message, ToolDefinition } from '../model/message.js';
-import { collectAnswer, type ModelAnswer, type OnText, readAnswer } from '../model/model-answer.js';
-import type { ModelOptions, ModelProvider } from '../model/model-provider.js';
+import { collectAnswer, type ModelAnswer, type OnDelta, readAnswer } from '../model/model-answer.js';
+import { checkReadsParts, type ModelOptions, type ModelProvider, type ModelResponse } from '../model/model-provider.js';
 import { ModelTimeoutError, ProviderError } from '../model/provider-error.js';
 
 const defaultTimeoutMs = 600_000;
+
+/** Answer as the provider returned it, or collected from its stream. */
+type Answer = ModelResponse | ModelAnswer;
+
+/** Texts of a call that were streamed before it ended. */
+export interface Streamed {
+  /** Every text, that of the reasoning included: what a failed call cost is estimated from it. */
+  readonly texts: string[];
+  /** A reader saw a part of the answer, so that another call cannot take its place. */
+  isShown: boolean;
+}
 
 /** Calls the provider of one candidate with the options of a run, each call within its time limit. */
 export class CandidateCaller {
   readonly candidate: ModelCandidate;
   readonly #deadline: CallDeadline;
   /** Receives streamed text. Absent if the run is not streamed. */
-  readonly #onText: OnText | undefined;
+  readonly #onDelta: OnDelta | undefined;
   /** Options of the last call, reused while the tools are the same. A budget overrides `maxTokens` per call. */
   #last: { readonly tools: ToolDefinition[]; readonly isForced: boolean; readonly options: ModelOptions } | undefined;
 
-  constructor(candidate: ModelCandidate, clock: Clock, waits: AbortableWaits, onText: OnText | undefined) {
+  constructor(candidate: ModelCandidate, clock: Clock, waits: AbortableWaits, onDelta: OnDelta | undefined) {
     const { provider, model } = candidate;
     const { timeoutMs = defaultTimeoutMs } = model;
     const timeout = (): Error => new ModelTimeoutError(provider.name ?? 'the model provider', timeoutMs);
     this.candidate = candidate;
     this.#deadline = new CallDeadline(clock, timeoutMs, waits, timeout);
-    this.#onText = onText;
+    this.#onDelta = onDelta;
   }
 
   /** Options of the agent for this candidate. */
@@ -33,13 +45,15 @@ export class CandidateCaller {
   /** Returns the options of a call. @param isForced the model may be forced to call a tool */
   options(tools: ToolDefinition[], isForced: boolean): ModelOptions {
     if (this.#last?.tools !== tools || this.#last.isForced !== isForced) {
-      const { model } = this.candidate;
-      const { timeoutMs: _enforcedHere, toolChoice, ...settings } = model;
-      const choice = (isForced && isForcing(model)) || toolChoice === 'none' ? toolChoice : undefined;
-      const options: ModelOptions = {
-        ...settings,
-        ...(tools.length > 0 && { tools, ...(choice !== undefined && { toolChoice: choice }) }),
-      };
+      const { model, sent, turnChoice } = this.candidate;
+      const { toolChoice } = model;
+      const options = { ...sent };
+      if (tools.length > 0) {
+        options.tools = tools;
+        if (turnChoice !== undefined) options.toolChoice = turnChoice;
+        else if (toolChoice === 'none' || (toolChoice !== undefined && isForced && isForcing(model)))
+          options.toolChoice = toolChoice;
+      }
       this.#last = { tools, isForced, options: withSignalOf(this.#deadline, options) };
     }
     return this.#last.options;
@@ -57,14 +71,14 @@ export class CandidateCaller {
    * Calls the provider, and again if the vendor rejects the `maxTokens` of the budget: with the limit that its message
    * names, and then without one.
    *
-   * @param shown receives the texts that were streamed
+   * @param streamed receives the texts that were streamed
    */
-  call(messages: Message[], options: ModelOptions, shown: string[]): PromiseLike<ModelAnswer> {
+  call(messages: Message[], options: ModelOptions, streamed: Streamed): PromiseLike<ModelAnswer> {
     const { maxTokens } = options;
     return this.#deadline.limit(
       maxTokens === undefined || this.candidate.model.maxTokens !== undefined
-        ? this.#callProvider(messages, options, shown)
-        : this.#callWithin(messages, options, maxTokens, shown),
+        ? this.#callProvider(messages, options, streamed)
+        : this.#callWithin(messages, options, maxTokens, streamed),
     );
   }
 
@@ -77,16 +91,17 @@ export class CandidateCaller {
     messages: Message[],
     options: ModelOptions,
     maxTokens: number,
-    shown: string[],
-  ): Promise<ModelAnswer> {
+    streamed: Streamed,
+  ): Promise<Answer> {
     try {
-      return await this.#callProvider(messages, options, shown);
+      return await this.#callProvider(messages, options, streamed);
     } catch (error) {
       if (!isRejection(error)) throw error;
       const { maxTokens: _rejected, ...others } = options;
       const named = namedLimit(error, maxTokens);
-      const limited = named === undefined ? undefined : await this.#callUnlessRejected(messages, others, named, shown);
-      const answer = limited ?? (await this.#callProvider(messages, others, shown));
+      const limited =
+        named === undefined ? undefined : await this.#callUnlessRejected(messages, others, named, streamed);
+      const answer = limited ?? (await this.#callProvider(messages, others, streamed));
       // Only a successful further call proves that `maxTokens` was the reason.
       this.candidate.maxTokensLimit.rejected(maxTokens, limited && named);
       return answer;
@@ -97,38 +112,52 @@ export class CandidateCaller {
     messages: Message[],
     options: ModelOptions,
     maxTokens: number,
-    shown: string[],
-  ): Promise<ModelAnswer | undefined> {
+    streamed: Streamed,
+  ): Promise<Answer | undefined> {
     try {
-      return await this.#callProvider(messages, { ...options, maxTokens }, shown);
+      return await this.#callProvider(messages, { ...options, maxTokens }, streamed);
     } catch (error) {
       if (isRejection(error)) return undefined;
       throw error;
     }
   }
 
-  #callProvider(messages: Message[], options: ModelOptions, shown: string[]): Promise<ModelAnswer> {
-    const onText = this.#onText;
-    if (onText !== undefined) return this.#stream(messages, options, shown, onText);
+  #callProvider(messages: Message[], options: ModelOptions, streamed: Streamed): Promise<Answer> {
+    const { provider } = this.candidate;
+    if (provider.readsParts !== true) {
+      try {
+        checkReadsParts(provider, messages);
+      } catch (error) {
+        return Promise.reject(error);
+      }
+    }
+    const onDelta = this.#onDelta;
+    if (onDelta !== undefined) return this.#stream(messages, options, streamed, onDelta);
     // A provider of untyped code may return its answer at once.
-    return Promise.resolve(this.candidate.provider.chat(messages, options)).then(readAnswer);
+    return Promise.resolve(provider.chat(messages, options));
   }
 
-  async #stream(messages: Message[], options: ModelOptions, shown: string[], onText: OnText): Promise<ModelAnswer> {
+  async #stream(
+    messages: Message[],
+    options: ModelOptions,
+    streamed: Streamed,
+    onDelta: OnDelta,
+  ): Promise<ModelAnswer> {
     const { provider } = this.candidate;
     // That of this call: `options.signal` is soon that of the next one.
     const { signal } = options;
     if (provider.chatStream !== undefined) {
-      return collectAnswer(provider.chatStream(messages, options), (text) => {
+      return collectAnswer(provider.chatStream(messages, options), (text, kind) => {
         // Ends a stream that ignores the signal.
         signal?.throwIfAborted();
-        shown.push(text);
-        return onText(text);
+        streamed.texts.push(text);
+        if (kind === 'text') streamed.isShown = true;
+        return onDelta(text, kind);
       });
     }
     const answer = readAnswer(await provider.chat(messages, options));
     signal?.throwIfAborted();
-    if (answer.content !== '') void onText(answer.content);
+    if (answer.content !== '') void onDelta(answer.content, 'text');
     return answer;
   }
 }
@@ -207,16 +236,21 @@ class CallDeadline {
   }
 
   /**
-   * Settles as a call does. Rejects with the signal's reason as soon as the run's signal aborts, and with the error of
-   * `timeout` when the time is up.
+   * Resolves with the validated answer of a call, or rejects as the call does. Rejects with the signal's reason as soon
+   * as the run's signal aborts, and with the error of `timeout` when the time is up.
    */
-  limit<T>(call: Promise<T>): Promise<T> {
-    return new Promise<T>((resolve, reject) => {
+  limit(call: Promise<Answer>): Promise<ModelAnswer> {
+    return new Promise<ModelAnswer>((resolve, reject) => {
       this.#start(reject);
       call.then(
-        (value) => {
+        (answer) => {
           this.#end(reject);
-          resolve(value);
+          // Here, because another `then` would be another promise per call.
+          try {
+            resolve(readAnswer(answer));
+          } catch (error) {
+            reject(error);
+          }
         },
         (error: unknown) => {
           this.#end(reject);
@@ -306,7 +340,24 @@ export interface ModelCandidate {
   readonly description: string | undefined;
   readonly provider: ModelProvider;
   readonly model: ModelOptions;
+  /** The part of `model` that each call is sent. */
+  readonly sent: ModelOptions;
   readonly maxTokensLimit: MaxTokensLimit;
+  /** Tools that the model must, may or must not call in the current turn, whatever it has called before. */
+  readonly turnChoice?: NonNullable<ModelOptions['toolChoice']>;
+}
+
+/** Returns a candidate with the changes for one turn. @param isFirst settings of the model apply to the first candidate */
+export function plannedCandidate(candidate: ModelCandidate, plan: TurnPlan, isFirst: boolean): ModelCandidate {
+  const { toolChoice: turnChoice, provider = candidate.provider } = plan;
+  const changes = isFirst || plan.provider !== undefined ? plan.model : undefined;
+  const chosen = turnChoice === undefined ? {} : { turnChoice };
+  if (changes === undefined && plan.provider === undefined) return { ...candidate, ...chosen };
+  const { timeoutMs: _enforcedByCaller, ...sent } = { ...candidate.sent, ...changes };
+  const model = { ...candidate.model, ...changes };
+  const isSame = provider === candidate.provider && model.model === candidate.model.model;
+  const maxTokensLimit = isSame ? candidate.maxTokensLimit : new MaxTokensLimit();
+  return { ...candidate, provider, model, sent, maxTokensLimit, ...chosen };
 }
 
 /**

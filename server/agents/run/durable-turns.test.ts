@@ -42,6 +42,45 @@ const completed = (hub: Hub, type: string, count = 1) =>
   expect.poll(async () => (await hub.metrics(type)).completed).toBe(count);
 
 describe('an event that an agent handles', () => {
+  test('stops after the model call that runs while its type is paused, and repeats none after the resume', async () => {
+    const hub = createHub();
+    const [begun, answered] = [deferred(), deferred()];
+    let looks = 0;
+    const look = toolOf('look', async () => {
+      looks += 1;
+      return 'found';
+    });
+    const { provider, agent } = agentOf([call('look'), 'ok'], { tools: [look] });
+    const waiting: ModelProvider = {
+      async chat(...args) {
+        begun.resolve();
+        await answered.promise;
+        return provider.chat(...args);
+      },
+    };
+    const slow = createAgent({
+      name: agent.name,
+      systemPrompt: '',
+      provider: waiting,
+      model: { model: 'm' },
+      tools: [look],
+    });
+    hub.event({ type: 'asked', handler: slow.asHandler() });
+    await hub.start();
+    await hub.emit('asked', 'go');
+    await begun.promise;
+    await hub.pause({ type: 'asked' }, { reason: 'too expensive', by: 'ada' });
+    answered.resolve();
+    await expect.poll(async () => (await hub.metrics('asked')).active).toBe(0);
+    expect(await hub.metrics('asked')).toMatchObject({ pending: 1, failed: 0 });
+    expect([provider.calls.length, looks]).toEqual([1, 0]);
+    expect(await hub.health()).toMatchObject({ status: 'ok', problems: [] });
+    await hub.resume({ type: 'asked' }, { by: 'ada' });
+    await completed(hub, 'asked');
+    expect([provider.calls.length, looks]).toEqual([2, 1]);
+    await hub.stop();
+  });
+
   test('resumes at the turn that an interrupted delivery had reached', async () => {
     const transport = memoryTransport();
     const keys: unknown[] = [];
@@ -421,6 +460,28 @@ describe('the function of a workflow', () => {
       from: 'w',
       runId: run.runId,
     });
+  });
+
+  test('replayed from its dead letter repeats the turn whose failure ended the run', async () => {
+    const { hub, clock } = testHub();
+    const { agent, provider } = agentOf([new Error('down'), 'ok'], { retry: { maxAttempts: 1 } });
+    const flow = createWorkflow({
+      name: 'flow',
+      run: async (ctx) => {
+        const { output, error } = await agent.run('go', { hubCtx: ctx });
+        if (error !== undefined) throw error;
+        return output;
+      },
+    });
+    hub.workflow(flow);
+    await hub.start();
+    const run = await hub.startWorkflow(flow, null);
+    await clock.settle();
+    expect(await hub.deadLetters('flow')).toMatchObject([{ id: run.runId, message: 'down' }]);
+    await hub.replay(run.runId);
+    await clock.settle();
+    expect(await run.result()).toBe('ok');
+    provider.assertDone();
   });
 
   test('records no turns in a plain step', async () => {

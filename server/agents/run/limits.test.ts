@@ -7,9 +7,11 @@ import { type AgentConfig, createAgent } from '../create-agent.js';
 import { StuckLoopError } from '../errors.js';
 import { ConversationMemory } from '../memory/conversation-memory.js';
 import { expectWellPaired } from '../memory/well-paired.fixture.js';
-import { estimateMessageTokens } from '../model/message.js';
+import { estimateMessageTokens, type Message } from '../model/message.js';
 import type { ModelProvider } from '../model/model-provider.js';
+import { MediaResult, type Part } from '../model/part.js';
 import { ModelTimeoutError, ProviderError } from '../model/provider-error.js';
+import { memoryOf } from '../scripted-agent.fixture.js';
 import { createTool } from '../tools/tool.js';
 import { fitContext } from './model-caller.js';
 
@@ -97,6 +99,57 @@ describe('contextTokens', () => {
   test('changes nothing that fits', () => {
     const messages = [{ role: 'user' as const, content: 'x' }];
     expect(fitContext(messages, 0, 100)).toBe(messages);
+  });
+});
+
+describe('the media of a model call', () => {
+  const imageOf = (chars: number): Part => ({ type: 'image', mediaType: 'image/png', data: 'A'.repeat(chars) });
+  const photo = imageOf(7_000_000);
+  const line = '[image: image/png, 5250000 bytes]';
+  /** Contents of the messages, and characters or text of their parts. */
+  const shapeOf = (messages: readonly Message[] = []): unknown[] =>
+    messages.map(({ content, parts }) => [
+      content,
+      ...(parts ?? []).map((part) => (part.type === 'text' ? part.text : part.data?.length)),
+    ]);
+
+  test('are bounded over a conversation: a line replaces the oldest ones', async () => {
+    const transport = memoryTransport().connect({ service: 's', logger: silentLogger });
+    const { agent, provider } = agentOf(['1', '2', '3', '4', '5'], { memory: new ConversationMemory({ transport }) });
+    const two: Part[] = [{ type: 'text', text: 'Two' }, photo, photo];
+    let result = await agent.run(two, { conversationId: 'c' });
+    for (let run = 2; run <= 5; run++) result = await agent.run([photo], { conversationId: 'c' });
+    const [, , third, fourth, fifth] = provider.calls.map(({ messages }) => shapeOf(messages).slice(1));
+    expect(third?.[0]).toEqual(['Two', 'Two', 7_000_000, 7_000_000]);
+    expect(fourth?.[0]).toEqual([`Two\n\n${line}`, 'Two', line, 7_000_000]);
+    expect(fifth?.[0]).toEqual([`Two\n\n${line}\n\n${line}`]);
+    expect(fifth?.slice(1)).toEqual(['1', '2', '3', '4'].flatMap((text) => [[text], ['', 7_000_000]]));
+    expect(shapeOf(result.messages)[1]).toEqual(['Two', 'Two', 7_000_000, 7_000_000]);
+  });
+
+  test.each([{}, { contextTokens: 100_000 }])('are bounded within a run, beside its input: %o', async (config) => {
+    const tools = [toolOf(async () => new MediaResult([photo]))];
+    const calls = [1, 2, 3, 4].map((n) => ({ toolCalls: [{ name: 'work', arguments: { n } }] }));
+    const { agent, provider } = agentOf([...calls, 'ok'], { tools, ...config });
+    await agent.run([photo]);
+    const [input, ...turns] = shapeOf(provider.calls[4]?.messages).slice(1);
+    expect(input).toEqual(['', 7_000_000]);
+    const shown = [line, 7_000_000];
+    expect(turns).toEqual([[''], [line], [''], shown, [''], shown, [''], shown]);
+    expectWellPaired(provider.calls[4]?.messages ?? []);
+  });
+
+  test('are those of the input alone if no others fit beside them', async () => {
+    const earlier: Message[] = [
+      { role: 'user', content: '', parts: [imageOf(4)] },
+      { role: 'assistant', content: 'a dot' },
+      { role: 'user', content: '', parts: [{ type: 'image', mediaType: 'image/png', url: 'https://example.com/a' }] },
+      { role: 'assistant', content: 'a cat' },
+    ];
+    const { agent, provider } = agentOf(['ok'], { memory: memoryOf(earlier) });
+    await agent.run([imageOf(33_554_432)], { conversationId: 'c' });
+    const sent = shapeOf(provider.calls[0]?.messages).slice(1);
+    expect(sent).toEqual([['[image: image/png, 3 bytes]'], ['a dot'], ['', undefined], ['a cat'], ['', 33_554_432]]);
   });
 });
 

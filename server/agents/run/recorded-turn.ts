@@ -1,8 +1,21 @@
-import type { Recorded } from '../../hub/events/durable-place.js';
-import type { ToolCall, ToolDefinition, ToolResult } from '../model/message.js';
+import type { Recorded, SentText } from '../../hub/events/durable-place.js';
+import type { Limit } from '../../hub/limits/limit.js';
+import type { ToolCall, ToolResult } from '../model/message.js';
+import type { PaidAnswer } from '../model/model-answer.js';
+import type { Part } from '../model/part.js';
+import type { BudgetName, ReachedSpendLimit } from '../model/token-ledger.js';
 import { type CallSpending, isSameUsage, type TokenUsage } from '../model/token-usage.js';
 import type { ExecutedCall } from '../tools/tool-executor.js';
-import type { PaidAnswer } from './model-caller.js';
+
+/**
+ * Decision about a call before its execution: it is refused, has other arguments, or has a result already. `null`: it is
+ * executed as it is.
+ */
+export type CallDecision =
+  | { readonly refuse: string }
+  | { readonly arguments: string }
+  | Pick<RecordedCall, 'content' | 'isJson' | 'parts'>
+  | null;
 
 /** Answer of the model with everything that the rest of its turn depends on. */
 export interface TurnAnswer {
@@ -11,6 +24,10 @@ export interface TurnAnswer {
   readonly calls: ToolCall[];
   /** Positions of the calls that need approval. */
   readonly asks: readonly number[];
+  /** Decisions on the calls; absent if nothing decided. */
+  readonly decisions?: readonly CallDecision[] | undefined;
+  /** Reason why the answer must not be used. */
+  readonly refusal?: string | undefined;
   /** The run has spent more than its budget. */
   readonly isOverBudget: boolean;
   /** Index of the provider that answered: the run goes on with it. */
@@ -21,6 +38,8 @@ export interface TurnAnswer {
 export interface RecordedAnswer extends TurnAnswer {
   /** Tokens of the turn, those of failed calls included. */
   readonly spent: TokenUsage;
+  /** Texts that were sent to the run, which the turn read before its call. */
+  readonly texts?: readonly SentText[] | undefined;
   /** Name of each call's step: a model may call a tool that does not exist. */
   readonly steps: readonly string[];
   /**
@@ -37,18 +56,28 @@ export type CompactAnswer = Pick<RecordedAnswer, 'answer'> & {
   readonly [Key in keyof RecordedAnswer]?: RecordedAnswer[Key] | undefined;
 };
 
+/** Note on a turn whose call did not fit into a budget. */
+export interface LimitedTurn {
+  readonly budget: BudgetName;
+  readonly spendLimit?: ReachedSpendLimit;
+}
+
 /** Returns the answer without what is usually the same. Fields that are `undefined` are not recorded. */
 export function toCompactAnswer(recorded: RecordedAnswer): CompactAnswer {
   // No rest of the fields, here and below: it takes longer than the turn's record.
-  const { answer, calls, asks, isOverBudget, provider, spent, steps, marked, startedAt } = recorded;
+  const { answer, calls, asks, decisions, refusal, isOverBudget, provider, spent, texts, steps, marked, startedAt } =
+    recorded;
   const hasOwnIds = calls.length === answer.toolCalls.length && calls.every((call, i) => call === answer.toolCalls[i]);
   return {
     answer,
     calls: hasOwnIds ? undefined : calls,
     asks: asks.length === 0 ? undefined : asks,
+    decisions,
+    refusal,
     isOverBudget: isOverBudget ? true : undefined,
     provider: provider === 0 ? undefined : provider,
     spent: isSameUsage(spent, answer.usage) ? undefined : spent,
+    texts: texts === undefined || texts.length === 0 ? undefined : texts,
     steps: steps.every((step, i) => step === calls[i]?.name) ? undefined : steps,
     marked: marked.length === 0 ? undefined : marked,
     startedAt,
@@ -59,8 +88,8 @@ export function toCompactAnswer(recorded: RecordedAnswer): CompactAnswer {
 export function toRecordedAnswer(compact: CompactAnswer): RecordedAnswer {
   const { answer, asks = none, isOverBudget = false, provider = 0, marked = none, startedAt } = compact;
   const { calls = [...answer.toolCalls], spent = answer.usage } = compact;
-  const { steps = calls.map(({ name }) => name) } = compact;
-  return { answer, calls, asks, isOverBudget, provider, spent, steps, marked, startedAt };
+  const { steps = calls.map(({ name }) => name), decisions, refusal, texts } = compact;
+  return { answer, calls, asks, decisions, refusal, isOverBudget, provider, spent, texts, steps, marked, startedAt };
 }
 
 /** Returns `true` unless a custom provider put something into the answer that may not be JSON. */
@@ -85,8 +114,16 @@ export interface AnswerSource {
   readonly usage: TokenUsage;
   /** Name of the model that answered last. */
   readonly model: string;
+  /** Limit of the model calls. */
+  readonly limit: Limit | undefined;
+  /** Budget that did not cover the last call, and the spending limit if it is one. */
+  readonly refused: LimitedTurn | undefined;
+  /** Takes the note on a call that did not fit into account. */
+  replayRefused(refused: LimitedTurn): void;
+  /** Adds texts that were sent to the run. */
+  receive(texts: readonly SentText[]): void;
   /** Makes a model call. Resolves with `undefined` if it does not fit into the budget. */
-  ask(tools: ToolDefinition[]): Promise<TurnAnswer | undefined>;
+  ask(): Promise<TurnAnswer | undefined>;
   /** Takes a recorded answer into account. @param spent tokens of its turn */
   replay(recorded: TurnAnswer, spent: TokenUsage): void;
   /** Returns `true` if a tool exists. */
@@ -123,9 +160,13 @@ export function stepNames(calls: readonly ToolCall[], source: AnswerSource): rea
 /** Recorded result of a tool call: what the model was sent. */
 export interface RecordedCall {
   readonly content: string;
+  /** Parts of a result with media. */
+  readonly parts?: Part[];
   /** The content is the whole result as JSON. */
   readonly isJson?: true;
   readonly error?: string;
+  /** Nobody approved the call. */
+  readonly isDenied?: true;
   readonly durationMs: number;
   /** Spending of the agents that the call ran. */
   readonly spent?: CallSpending;
@@ -133,25 +174,29 @@ export interface RecordedCall {
 
 /** Returns what is recorded of an executed call. @param spent spending of the agents that it ran */
 export function toRecorded(
-  { result: { error, durationMs }, content, isJson }: ExecutedCall,
+  { result: { error, parts, durationMs }, content, isJson, isDenied }: ExecutedCall,
   spent: CallSpending,
 ): RecordedCall {
   const recorded: { -readonly [Key in keyof RecordedCall]: RecordedCall[Key] } = { content, durationMs };
   if (error !== undefined) recorded.error = error;
   else if (isJson === true) recorded.isJson = isJson;
+  if (parts !== undefined) recorded.parts = parts;
+  if (isDenied === true) recorded.isDenied = isDenied;
   if (spent.totalTokens > 0 || spent.runs !== undefined) recorded.spent = spent;
   return recorded;
 }
 
 /** Returns the executed call of a record. What an earlier delivery spent is not counted yet. */
 export function toExecuted({ value: recorded, isReplayed }: Recorded<RecordedCall>, call: ToolCall): ExecutedCall {
-  const { content, isJson: isValue, error, durationMs, spent } = recorded;
+  const { content, isJson: isValue, parts, error, isDenied, durationMs, spent } = recorded;
   const { id, name } = call;
   const value: unknown = error !== undefined ? null : isValue === true ? JSON.parse(content) : content;
   const result: ToolResult =
     error === undefined
       ? { toolCallId: id, name, result: value, durationMs }
       : { toolCallId: id, name, result: value, error, durationMs };
-  const executed = { result, content, isInterrupted: false };
+  if (parts !== undefined) result.parts = parts;
+  const executed: ExecutedCall =
+    isDenied === true ? { result, content, isInterrupted: false, isDenied } : { result, content, isInterrupted: false };
   return isReplayed && spent !== undefined ? { ...executed, spentBefore: spent } : executed;
 }

@@ -151,7 +151,7 @@ test('input that is not a string rejects', async () => {
   const { agent } = agentOf([]);
   // Wrong on purpose: the compiler rejects it.
   await expect(agent.run(7 as unknown as string)).rejects.toThrow(
-    'input of agent "calculator" must be a string, got 7',
+    'input of agent "calculator" must be a string or a list of parts, got 7',
   );
   await expect(agent.run('x', { requestId: '' })).rejects.toThrow('requestId of run must be a non-empty string');
 });

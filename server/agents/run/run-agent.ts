@@ -1,25 +1,36 @@
 import { setMaxListeners } from 'node:events';
 import { messageOf, quote } from '../../errors.js';
-import { reportAgents } from '../../hub/events/reported-agents.js';
+import { limitsOf, reportAgents } from '../../hub/events/attempt-ctx.js';
+import type { SentText } from '../../hub/events/durable-place.js';
+import { isRate, type Limit, selectLimit } from '../../hub/limits/limit.js';
 import { AbortableWaits, abortable } from '../abortable.js';
 import { type AgentContext, contextWithMeter, handlerContextOf, lineageOf } from '../agent/agent-context.js';
-import { type AgentRunStatus, type SettledAgentRun, withHiddenMessages } from '../agent/run-result.js';
-import { type AgentSpec, countRun, sourceOf } from '../agent-spec.js';
+import { refusalNote } from '../agent/hooks.js';
+import {
+  type AgentRunResult,
+  type AgentRunStatus,
+  type SettledAgentRun,
+  withHiddenMessages,
+} from '../agent/run-result.js';
+import { type AgentSpec, countBegin, countRun, sourceOf } from '../agent-spec.js';
 import { EmptyAnswerError, TruncatedOutputError } from '../errors.js';
 import type { ResumedExchange } from '../memory/stored-exchange.js';
-import type { ExchangeMark, Message, ToolDefinition, ToolResult } from '../model/message.js';
-import { unreadableCallNote } from '../model/model-answer.js';
-import { TypedOutput } from '../model/output-schema.js';
+import type { Message, ToolDefinition } from '../model/message.js';
+import { type DeltaKind, type OnDelta, type PaidAnswer, unreadableCallNote } from '../model/model-answer.js';
+import { type AnswerProblem, TypedOutput } from '../model/output-schema.js';
 import type { TokenLedger } from '../model/token-ledger.js';
 import type { CallSpending, TokenUsage } from '../model/token-usage.js';
 import { replaySpending, startDescent } from '../multi-agent/delegation.js';
 import { refusalReason } from '../tools/tool-executor.js';
 import type { ToolRegistry } from '../tools/tool-registry.js';
-import { ModelCaller, type PaidAnswer } from './model-caller.js';
-import type { AnswerSource, AskedTurn, TurnAnswer } from './recorded-turn.js';
+import { AgentPublisher } from './agent-publisher.js';
+import { CallReservations } from './call-reservations.js';
+import { type LimitedCalls, ModelCaller } from './model-caller.js';
+import type { AnswerSource, AskedTurn, LimitedTurn, TurnAnswer } from './recorded-turn.js';
 import { checkApprover, createRunScope, type RunRequest } from './run-request.js';
-import { ToolPhase } from './tool-phase.js';
-import { RunConversation, Transcript } from './transcript.js';
+import { decidedCalls, isExecuted, ToolPhase } from './tool-phase.js';
+import { type AnswerMark, RunConversation, Transcript } from './transcript.js';
+import { refuseUnoffered, TurnHooks } from './turn-hooks.js';
 import { RunTimer, TurnRecorder } from './turn-recorder.js';
 
 /**
@@ -42,7 +53,24 @@ export async function runAgent(agent: AgentSpec, request: RunRequest): Promise<S
   return new RunLoop(agent, request).execute();
 }
 
-type End = Pick<ExchangeMark, 'status' | 'truncated'>;
+/** Returns what publishes the events of an agent. */
+function publisherOf({ name, output }: AgentSpec): AgentPublisher {
+  return new AgentPublisher(name, output && (output.schema.isWrapped ? 'wrapped' : 'value'));
+}
+
+/** Returns a function that publishes each part of an answer, and shows it to the reader of the stream, if there is one. */
+function publishing(publisher: AgentPublisher, transcript: Transcript, show: OnDelta | undefined): OnDelta {
+  return async (text, kind) => {
+    const room = show?.(text, kind);
+    await publisher.delta(transcript.turns, text, kind);
+    await room;
+  };
+}
+
+const none: readonly number[] = [];
+const noTools: ToolDefinition[] = [];
+
+type End = Omit<AnswerMark, 'refusal'>;
 
 /** Loop of model calls and tool calls of one run. */
 class RunLoop implements AnswerSource {
@@ -54,7 +82,9 @@ class RunLoop implements AnswerSource {
   readonly #recorder: TurnRecorder | undefined;
   readonly #ledger: TokenLedger;
   readonly #ctx: AgentContext;
-  readonly #tools: ToolRegistry;
+  #tools: ToolRegistry;
+  /** Present if the agent has hooks. */
+  readonly #hooks: TurnHooks | undefined;
   readonly #transcript: Transcript;
   /** Present if the agent has a memory. */
   readonly #conversation: RunConversation | undefined;
@@ -62,17 +92,21 @@ class RunLoop implements AnswerSource {
   readonly #model: ModelCaller;
   /** Present if the agent has an `outputSchema`. */
   readonly #output: TypedOutput | undefined;
-  readonly #onResult: ((result: ToolResult) => void) | undefined;
+  /** Receives the texts of new answers. Present if the run is streamed or published. */
+  readonly #onText: OnDelta | undefined;
   #isTruncated = false;
   /** A model was called in this process. */
   #isLive = false;
+  /** The turn is the one after `maxIterations`, without tools. */
+  #isLastTurn = false;
 
   constructor(agent: AgentSpec, request: RunRequest) {
-    const { place, idempotencyKey, signal, onEvent } = request;
+    const { place, idempotencyKey, signal, onEvent, publishes } = request;
     const timer = new RunTimer(agent.clock);
     const waits = new AbortableWaits(signal);
     const count = (spent: CallSpending): void => replaySpending(lineageOf(this.#ctx), spent);
-    const recorder = place && new TurnRecorder(place, agent.name, timer, waits, count);
+    const publisher = publishes ? publisherOf(agent) : undefined;
+    const recorder = place && new TurnRecorder(place, agent.name, timer, waits, count, publisher);
     const canResume = agent.memory !== undefined && idempotencyKey !== undefined;
     // Without a memory another attempt cannot know this one's calls, so its calls must have other keys.
     const ownKey = recorder !== undefined || canResume ? idempotencyKey : undefined;
@@ -90,6 +124,10 @@ class RunLoop implements AnswerSource {
     this.#output = output && new TypedOutput(output.schema, name, output.retries, model.maxTokens);
     const transcript = new Transcript(recorder !== undefined || canResume, () => ledger.usageOfAttempts, signal);
     this.#transcript = transcript;
+    this.#hooks =
+      agent.isHooked || typeof agent.systemPrompt === 'function'
+        ? new TurnHooks({ agent, ctx, waits, transcript, ledger })
+        : undefined;
     const { memory } = agent;
     if (memory !== undefined) {
       const own = recorder === undefined ? ctx : contextWithMeter(ctx, recorder.meterOfMemory());
@@ -103,12 +141,47 @@ class RunLoop implements AnswerSource {
         recorder,
       });
     }
-    this.#toolPhase = new ToolPhase({ agent, tools: this.#tools, transcript, ctx, waits, recorder, approver });
-    const onText = onEvent && ((text: string) => onEvent({ type: 'text-delta', turn: transcript.turns, text }));
-    this.#onResult = onEvent && ((toolResult) => onEvent({ type: 'tool-result', turn: transcript.turns, toolResult }));
+    this.#toolPhase = new ToolPhase({ agent, tools: this.#tools, transcript, ctx, waits, recorder, approver, onEvent });
+    const show = onEvent && ((text: string, kind: DeltaKind) => this.#show(text, kind));
+    this.#onText = publisher === undefined ? show : publishing(publisher, transcript, show);
+    // A text that `afterModel` has not accepted is not shown.
+    const onDelta = agent.hooks.afterModel === undefined ? this.#onText : undefined;
     const onFailure = recorder && ((usage: TokenUsage) => recorder.failed(transcript.turns, usage));
-    this.#model = new ModelCaller(agent, ctx, ledger, waits, onText, onFailure);
+    this.#model = new ModelCaller(
+      agent,
+      ctx,
+      ledger,
+      waits,
+      onDelta,
+      onFailure,
+      this.#limitedCalls(),
+      this.#reservations(),
+    );
     recorder?.run.onLeave(() => this.#stop());
+  }
+
+  /** Limit of the model calls. */
+  get limit(): Limit | undefined {
+    const { limit, name } = this.#agent;
+    return limit && selectLimit(limit, this.#ctx.payload, `limit of agent ${quote(name)}`);
+  }
+
+  /** A step of a durable run waits for its permit itself, so that only later attempts at the same call need one. */
+  #limitedCalls(): LimitedCalls | undefined {
+    const { limit } = this;
+    if (limit === undefined) return undefined;
+    const { hubCtx } = this.#request;
+    const limits = limitsOf(hubCtx && handlerContextOf(hubCtx));
+    const isInStep = (attempt: number): boolean => this.#recorder !== undefined && (attempt === 1 || !isRate(limit));
+    return (attempt, call) => (isInStep(attempt) ? call() : limits.run(limit, this.#waits, call));
+  }
+
+  #reservations(): CallReservations | undefined {
+    const { windows } = this.#ledger;
+    if (windows === undefined) return undefined;
+    const { hubCtx } = this.#request;
+    const keeper = limitsOf(hubCtx && handlerContextOf(hubCtx));
+    return new CallReservations(keeper, windows, this.#ledger, this.#agent.clock, this.#waits, this.#ctx);
   }
 
   async execute(): Promise<SettledAgentRun> {
@@ -136,35 +209,37 @@ class RunLoop implements AnswerSource {
   async #loop(): Promise<AgentRunStatus> {
     const { maxIterations, finalAnswerTurn } = this.#agent;
     const transcript = this.#transcript;
+    const recorder = this.#recorder;
     const resumed = await this.#begin();
-    if (resumed?.mark.status !== undefined) {
-      this.#isTruncated = resumed.mark.truncated === true;
-      if (transcript.lastText !== '') {
-        this.#request.onEvent?.({ type: 'text-delta', turn: transcript.turns, text: transcript.lastText });
-      }
-      if (resumed.mark.status === 'completed') await this.#output?.readAgain(transcript.lastText);
-      return resumed.mark.status;
-    }
-    if (resumed !== undefined && resumed.openCalls.length > 0) {
-      await this.#toolPhase.repeat(resumed.openCalls, this.#onResult, transcript.turns);
-      this.#request.signal?.throwIfAborted();
-    }
+    const status = resumed && (await this.#resume(resumed));
+    if (status !== undefined) return status;
     let wasEmpty = false;
-    const tools = this.#tools.getDefinitions();
+    // The parts of a turn are not async: each async function would cost a young process a microsecond.
     while (transcript.turns < maxIterations) {
       transcript.turns++;
-      const asked = await this.#ask(tools);
+      const asked = await this.#ask();
       if (asked === undefined) return 'token_budget_exceeded';
-      const { answer, calls } = asked;
-      const isEmpty = calls.length === 0 && answer.unreadableCall === undefined && answer.content.trim() === '';
-      // A repetition would spend the same tokens on reasoning again.
-      if (isEmpty && answer.finishReason === 'length' && !asked.isOverBudget && !asked.isOld) {
-        throw new TruncatedOutputError(this.#agent.name, 'text', this.#model.maxTokens);
-      }
-      if (isEmpty && wasEmpty && !asked.isOld) throw new EmptyAnswerError(this.#agent.model.model);
+      const { answer, calls, refusal } = asked;
+      const isText = calls.length === 0 && answer.unreadableCall === undefined;
+      const isEmpty = isText && refusal === undefined && answer.content.trim() === '';
+      if (isEmpty) this.#checkEmpty(asked, wasEmpty);
       wasEmpty = isEmpty;
-      const status = await this.#take(asked, isEmpty);
-      if (status !== undefined) return status;
+      const isFinal = isText && !isEmpty;
+      const output = isFinal && refusal === undefined ? this.#output : undefined;
+      let problem = output && (await output.read(answer.content, answer.finishReason));
+      if (isFinal && refusal !== undefined) problem = { note: refusalNote(refusal) };
+      const mayGoOn = isFinal && problem === undefined && !asked.isOverBudget && transcript.turns < maxIterations;
+      const isSteered = mayGoOn && recorder !== undefined && (await recorder.isSteered(transcript.turns, asked));
+      const end = isFinal && !isSteered ? this.#endOf(asked, problem) : undefined;
+      const stored = this.#add(asked, end);
+      if (stored !== undefined) await stored;
+      if (calls.length > 0) {
+        const mayExecute = asked.isReplayed && refusal === undefined;
+        if (mayExecute && this.#agent.turnTools !== undefined) await this.#useToolsOfReplay(asked);
+        await this.#executeCalls(asked);
+      }
+      const ended = this.#endTurn(asked, end, problem);
+      if (ended !== undefined) return ended;
     }
     return finalAnswerTurn && transcript.turns === maxIterations ? this.#answerFinally() : 'max_iterations';
   }
@@ -172,8 +247,9 @@ class RunLoop implements AnswerSource {
   async #begin(): Promise<ResumedExchange | undefined> {
     const { input, signal } = this.#request;
     const store = this.#conversation && (await this.#conversation.open());
-    const isDurable = this.#recorder !== undefined;
-    const resumed = await this.#transcript.begin(this.#agent.systemPrompt, input, store, isDurable);
+    const { systemPrompt } = this.#agent;
+    const prompt = typeof systemPrompt === 'string' ? systemPrompt : await this.#createPrompt(systemPrompt);
+    const resumed = await this.#transcript.begin(prompt, input, store, this.#recorder?.run);
     if (resumed !== undefined) {
       this.#ledger.resume(resumed.mark.usage);
       this.#toolPhase.resume(resumed.messages.flatMap(({ toolCalls }) => (toolCalls ? [toolCalls] : [])));
@@ -182,13 +258,59 @@ class RunLoop implements AnswerSource {
     return resumed;
   }
 
+  #createPrompt(create: (ctx: AgentContext) => string | Promise<string>): Promise<string> {
+    const hooks = this.#hooks;
+    const prompt = async (): Promise<string> => hooks?.systemPrompt(create) ?? '';
+    return this.#recorder === undefined ? prompt() : this.#recorder.systemPrompt(prompt);
+  }
+
+  /** Continues where an earlier attempt stopped. Resolves with the status if the run had ended. */
+  async #resume({ mark, openCalls, refusal }: ResumedExchange): Promise<AgentRunStatus | undefined> {
+    const transcript = this.#transcript;
+    if (mark.status !== undefined) {
+      this.#isTruncated = mark.truncated === true;
+      if (transcript.lastText !== '') void this.#show(transcript.lastText, 'text');
+      if (mark.status === 'completed') await this.#output?.readAgain(transcript.lastText);
+      return mark.status;
+    }
+    if (openCalls.length > 0) {
+      if (refusal === undefined) {
+        this.#useTools(await this.#hooks?.tools());
+        await this.#toolPhase.repeat(openCalls, transcript.turns);
+      } else await this.#toolPhase.refuse(openCalls, transcript.turns, refusal);
+      this.#request.signal?.throwIfAborted();
+    }
+    return undefined;
+  }
+
   /** Makes a model call, or returns its recorded answer. `undefined` if it does not fit into the budget. */
-  #ask(tools: ToolDefinition[]): Promise<AskedTurn | undefined> {
-    return this.#recorder === undefined ? this.ask(tools) : this.#recorder.answer(this.#transcript.turns, tools, this);
+  #ask(): Promise<AskedTurn | undefined> {
+    return this.#recorder === undefined ? this.ask() : this.#recorder.answer(this.#transcript.turns, this);
+  }
+
+  /** Passes a part of an answer to the reader of the stream. */
+  #show(text: string, kind: DeltaKind): Promise<void> | undefined {
+    const { onEvent } = this.#request;
+    const { turns: turn } = this.#transcript;
+    if (kind === 'reasoning') return onEvent?.({ type: 'reasoning-delta', turn, text });
+    const room = onEvent?.({ type: 'text-delta', turn, text });
+    const unvalidated = onEvent && this.#output?.partial(turn, text);
+    if (unvalidated !== undefined) void onEvent?.({ type: 'object-delta', turn, unvalidated });
+    return room;
   }
 
   get usage(): TokenUsage {
     return this.#ledger.usage;
+  }
+
+  get refused(): LimitedTurn | undefined {
+    const { exhausted: budget } = this.#ledger;
+    const { spendLimit } = this.#model;
+    return budget === undefined ? undefined : { budget, ...(spendLimit && { spendLimit }) };
+  }
+
+  replayRefused({ budget, spendLimit }: LimitedTurn): void {
+    this.#model.refuse(budget, spendLimit);
   }
 
   get model(): string {
@@ -203,56 +325,148 @@ class RunLoop implements AnswerSource {
     return this.#tools.get(name)?.retryable !== false;
   }
 
-  async ask(tools: ToolDefinition[]): Promise<TurnAnswer | undefined> {
-    const transcript = this.#transcript;
+  ask(): Promise<TurnAnswer | undefined> {
+    const { messages, inputIndex, turns } = this.#transcript;
+    if (turns === 1 && !this.#isLive) countBegin(this.#agent.totals, this.#agent.clock.now());
     this.#isLive = true;
-    const answer = await this.#model.call(transcript.messages, transcript.inputIndex, tools);
-    if (answer === undefined) return undefined;
-    const calls = transcript.distinct(answer.toolCalls);
-    const found = this.#toolPhase.asksOf(calls);
-    const asks = found instanceof Promise ? await found : found;
-    return { answer, calls, asks, isOverBudget: this.#ledger.isExceeded, provider: this.#model.provider };
+    if (this.#hooks !== undefined) return this.#askWith(this.#hooks);
+    const tools = this.#isLastTurn ? noTools : this.#tools.getDefinitions();
+    return this.#model.call(messages, inputIndex, tools).then(this.#toTurn);
   }
 
-  replay({ answer, calls, provider }: TurnAnswer, spent: TokenUsage): void {
+  async #askWith(hooks: TurnHooks): Promise<TurnAnswer | undefined> {
+    this.#useTools(await hooks.tools());
+    const call = await hooks.prepare(this.#tools.getDefinitions(), this.#isLastTurn);
+    const paid = await this.#model.call(call.messages, call.inputIndex, call.tools, call.plan);
+    if (paid === undefined) return undefined;
+    try {
+      const { answer, refusal } = await hooks.review(paid);
+      return await this.#decided(answer, refusal, call.tools);
+    } catch (error) {
+      // No record has its tokens.
+      this.#recorder?.failed(this.#transcript.turns, paid.usage);
+      throw error;
+    }
+  }
+
+  /** Returns an answer that `afterModel` saw, with the decisions on its calls. */
+  async #decided(answer: PaidAnswer, refusal: string | undefined, tools: ToolDefinition[]): Promise<TurnAnswer> {
+    const { turns } = this.#transcript;
+    const calls = this.#transcript.distinct(answer.toolCalls);
+    const turn: TurnAnswer = {
+      answer,
+      calls,
+      asks: none,
+      isOverBudget: this.#ledger.isExceeded,
+      provider: this.#model.provider,
+    };
+    if (refusal !== undefined) return { ...turn, refusal };
+    const isHeld = this.#agent.hooks.afterModel !== undefined;
+    if (isHeld && answer.content !== '') void this.#onText?.(answer.content, 'text');
+    const isOffered = (index: number): boolean => tools.some(({ name }) => name === calls[index]?.name);
+    const asked = await this.#toolPhase.decisionsOn(turns, calls, isOffered);
+    const decisions = refuseUnoffered(asked, calls, tools, (name) => this.isTool(name));
+    const asks = await this.#toolPhase.asksOf(decidedCalls(calls, decisions), isExecuted(decisions));
+    return { ...turn, asks, decisions };
+  }
+
+  /** Uses the tools of the current turn, unless they are those of the agent. @throws {NoApproverError} */
+  #useTools(tools: ToolRegistry | undefined): void {
+    if (tools === undefined || tools === this.#tools) return;
+    checkApprover(this.#agent, this.#request, tools);
+    this.#tools = tools;
+    this.#toolPhase.useTools(tools);
+  }
+
+  /** Calls of a recorded answer that have no result are executed with the tools that the agent has now. */
+  async #useToolsOfReplay({ calls }: AskedTurn): Promise<void> {
+    const recorder = this.#recorder;
+    const { turns } = this.#transcript;
+    if (recorder === undefined || calls.every((_, index) => recorder.isAnswered(turns, index))) return;
+    this.#useTools(await recorder.run.hold(async () => this.#hooks?.tools()));
+  }
+
+  readonly #toTurn = (answer: PaidAnswer | undefined): TurnAnswer | Promise<TurnAnswer> | undefined => {
+    if (answer === undefined) return undefined;
+    const calls = this.#transcript.distinct(answer.toolCalls);
+    const turnWith = (asks: readonly number[]): TurnAnswer => {
+      return { answer, calls, asks, isOverBudget: this.#ledger.isExceeded, provider: this.#model.provider };
+    };
+    return this.#tools.asksForApproval ? this.#toolPhase.asksOf(calls).then(turnWith) : turnWith(none);
+  };
+
+  receive(texts: readonly SentText[]): void {
+    const transcript = this.#transcript;
+    for (const { id, text } of texts) {
+      // A durable run stores its messages at its end: there is nothing to wait for.
+      void transcript.add({ role: 'user', content: text });
+      void this.#request.onEvent?.({ type: 'sent-text', turn: transcript.turns, id, text });
+    }
+  }
+
+  replay({ answer, calls, provider, refusal }: TurnAnswer, spent: TokenUsage): void {
     const transcript = this.#transcript;
     this.#ledger.replay(spent);
     this.#model.replay(answer, transcript.messages, provider);
     transcript.reserve(calls);
-    if (answer.content !== '') {
-      this.#request.onEvent?.({ type: 'text-delta', turn: transcript.turns, text: answer.content });
-    }
+    if (answer.content !== '' && refusal === undefined) void this.#show(answer.content, 'text');
   }
 
-  /** Adds an answer and the results of its calls. Returns the status if the run ends with it. */
-  async #take(asked: AskedTurn, isEmpty: boolean): Promise<AgentRunStatus | undefined> {
-    const { answer, calls, asks, isOverBudget, isReplayed = false } = asked;
-    const { content, usage, finishReason, unreadableCall, providerMetadata } = answer;
-    const { onEvent, signal } = this.#request;
-    const transcript = this.#transcript;
-    const turn = transcript.turns;
-    const isFinal = calls.length === 0 && unreadableCall === undefined && !isEmpty;
-    const problem = isFinal && this.#output !== undefined ? await this.#output.read(content, finishReason) : undefined;
-    const isEnd = isFinal && (problem === undefined || isOverBudget);
-    const end = isEnd ? this.#endOf(isOverBudget ? 'token_budget_exceeded' : 'completed', answer) : undefined;
-    if (content.trim() !== '' || calls.length > 0) {
-      const message: Message =
-        calls.length > 0 ? { role: 'assistant', content, toolCalls: calls } : { role: 'assistant', content };
-      // It refers to calls by position.
-      if (providerMetadata && calls.length === answer.toolCalls.length) message.providerMetadata = providerMetadata;
-      const stored = transcript.add(message, end);
-      if (stored !== undefined) await stored;
+  /** @throws {TruncatedOutputError | EmptyAnswerError} if another turn would not help against an empty answer */
+  #checkEmpty({ answer, isOverBudget, isOld }: AskedTurn, wasEmpty: boolean): void {
+    if (isOld) return;
+    // A repetition would spend the same tokens on reasoning again.
+    if (answer.finishReason === 'length' && !isOverBudget) {
+      throw new TruncatedOutputError(this.#agent.name, 'text', this.#model.maxTokens);
     }
-    if (onEvent !== undefined) for (const toolCall of calls) onEvent({ type: 'tool-call', turn, toolCall });
-    if (calls.length > 0) {
-      const refusal = refusalReason(finishReason === 'length', isOverBudget);
-      await this.#toolPhase.run({ turn, calls, asks, isReplayed }, refusal, this.#onResult);
-    } else if (unreadableCall !== undefined) {
-      transcript.addNote(unreadableCallNote(unreadableCall));
-    } else if (problem !== undefined && 'note' in problem) transcript.addNote(problem.note);
-    onEvent?.({ type: 'turn-end', turn, usage, finishReason });
+    if (wasEmpty) throw new EmptyAnswerError(this.#agent.model.model);
+  }
+
+  /** Adds an answer to the transcript. */
+  #add({ answer, calls, refusal }: AskedTurn, end: End | undefined): PromiseLike<void> | undefined {
+    const { content, providerMetadata } = answer;
+    const transcript = this.#transcript;
+    if (calls.length === 0 && content.trim() === '') return undefined;
+    const message: Message =
+      calls.length > 0 ? { role: 'assistant', content, toolCalls: calls } : { role: 'assistant', content };
+    // It refers to calls by position.
+    if (providerMetadata && calls.length === answer.toolCalls.length) message.providerMetadata = providerMetadata;
+    return transcript.add(message, refusal === undefined ? end : { ...end, refusal });
+  }
+
+  /** Executes the calls of an answer, and adds their results to the transcript. */
+  #executeCalls({
+    answer,
+    calls,
+    asks,
+    decisions,
+    refusal: refused,
+    isOverBudget,
+    isReplayed = false,
+  }: AskedTurn): Promise<void> {
+    const { onEvent } = this.#request;
+    const { turns: turn } = this.#transcript;
+    const isRefused = refused !== undefined;
+    if (onEvent !== undefined && !isRefused)
+      for (const toolCall of calls) onEvent({ type: 'tool-call', turn, toolCall });
+    const refusal = refusalReason(answer.finishReason === 'length', isOverBudget) ?? refused;
+    return this.#toolPhase.run({ turn, calls, asks, decisions, isReplayed, isRefused }, refusal);
+  }
+
+  /** Ends a turn. Returns the status if the run ends with it. */
+  #endTurn(
+    { answer, calls, isOverBudget }: AskedTurn,
+    end: End | undefined,
+    problem: AnswerProblem | undefined,
+  ): AgentRunStatus | undefined {
+    const { onEvent, signal } = this.#request;
+    const { usage, finishReason, unreadableCall } = answer;
+    const transcript = this.#transcript;
+    if (calls.length === 0 && unreadableCall !== undefined) transcript.addNote(unreadableCallNote(unreadableCall));
+    else if (problem !== undefined && 'note' in problem) transcript.addNote(problem.note);
+    onEvent?.({ type: 'turn-end', turn: transcript.turns, usage, finishReason });
     signal?.throwIfAborted();
-    if (!isEnd && problem !== undefined && 'error' in problem) throw problem.error;
+    if (end === undefined && problem !== undefined && 'error' in problem) throw problem.error;
     return end?.status ?? (isOverBudget ? 'token_budget_exceeded' : undefined);
   }
 
@@ -260,18 +474,28 @@ class RunLoop implements AnswerSource {
   async #answerFinally(): Promise<AgentRunStatus> {
     const transcript = this.#transcript;
     transcript.turns++;
-    const asked = await this.#ask([]);
+    this.#isLastTurn = true;
+    const asked = await this.#ask();
     if (asked === undefined) return 'token_budget_exceeded';
-    const { answer, isOverBudget } = asked;
+    const { answer, isOverBudget, refusal } = asked;
     const { content, usage, finishReason } = answer;
-    await this.#output?.read(content, finishReason);
     const status = isOverBudget ? 'token_budget_exceeded' : 'max_iterations';
-    if (content.trim() !== '') await transcript.add({ role: 'assistant', content }, this.#endOf(status, answer));
+    if (refusal === undefined) await this.#output?.read(content, finishReason);
+    if (content.trim() !== '') {
+      const mark: AnswerMark = refusal === undefined ? this.#markOf(status, answer) : { status, refusal };
+      await transcript.add({ role: 'assistant', content }, mark);
+    }
     this.#request.onEvent?.({ type: 'turn-end', turn: transcript.turns, usage, finishReason });
     return status;
   }
 
-  #endOf(status: Exclude<AgentRunStatus, 'failed'>, { finishReason }: PaidAnswer): End {
+  /** Returns the end of the run with a text, unless the model has to correct it. */
+  #endOf({ answer, isOverBudget }: AskedTurn, problem: AnswerProblem | undefined): End | undefined {
+    if (isOverBudget) return this.#markOf('token_budget_exceeded', answer);
+    return problem === undefined ? this.#markOf('completed', answer) : undefined;
+  }
+
+  #markOf(status: Exclude<AgentRunStatus, 'failed'>, { finishReason }: PaidAnswer): End {
     this.#isTruncated = finishReason === 'length';
     return { status, ...(this.#isTruncated && { truncated: true }) };
   }
@@ -304,19 +528,26 @@ class RunLoop implements AnswerSource {
     const { messages, lastText: output } = this.#transcript;
     const data = this.#output?.data;
     const { cost } = this.#ledger.usage;
-    const result = {
+    const result: AgentRunResult = {
       agentName: this.#agent.name,
       runId: this.#request.runId,
       output,
-      ...(data !== undefined && { data }),
       messages,
       toolCalls: this.#toolPhase.results,
       tokenUsage: { ...this.#ledger.usage },
-      ...(cost !== undefined && { cost }),
       status,
-      ...(this.#isTruncated && { truncated: true }),
-      ...(error && { error }),
     };
+    // No spreads: they take longer than the rest of the function.
+    if (data !== undefined) result.data = data;
+    if (cost !== undefined) result.cost = cost;
+    if (this.#isTruncated) result.truncated = true;
+    const { exhausted } = this.#ledger;
+    if (status === 'token_budget_exceeded' && exhausted !== undefined) {
+      result.budget = exhausted;
+      const { spendLimit } = this.#model;
+      if (exhausted === 'spendLimits' && spendLimit !== undefined) result.spendLimit = spendLimit;
+    }
+    if (error !== undefined) result.error = error;
     // A run that completed has the data of its schema, and `#fail` alone passes an error.
     return result as SettledAgentRun;
   }

@@ -1,5 +1,6 @@
 import { InvalidOptionError, quote } from '../../errors.js';
 import type { HandlerCtx } from '../../hub/events/context.js';
+import { spendKeyOf, spendPlaceOf } from '../../hub/limits/spend-limit.js';
 import type { RunCtx } from '../../hub/runs/step.js';
 import { deriveId } from '../../transports/derived-ids.js';
 import { either } from '../abortable.js';
@@ -17,14 +18,16 @@ import type { OnAgentEvent } from '../agent/agent-stream.js';
 import type { ApprovalEvents, Approver, OnApproval } from '../agent/approval.js';
 import type { AgentSpec } from '../agent-spec.js';
 import { NoApproverError } from '../errors.js';
+import { type CheckedPart, checkParts, type InputPart } from '../model/part.js';
 import type { TokenLedger } from '../model/token-ledger.js';
 import type { TokenUsage } from '../model/token-usage.js';
 import { createLedger, delegateFrom } from '../multi-agent/delegation.js';
+import type { ToolRegistry } from '../tools/tool-registry.js';
 import type { RunPlace } from './turn-recorder.js';
 
 /** Input and validated options of one run. */
 export interface RunRequest {
-  readonly input: string;
+  readonly input: string | readonly CheckedPart[];
   readonly runId: string;
   /** No other run has the `runId`: it was created for this one. */
   readonly hasNewId: boolean;
@@ -41,6 +44,8 @@ export interface RunRequest {
   readonly approvals: ApprovalEvents | undefined;
   /** Place at which a durable run records its turns. */
   readonly place: RunPlace | undefined;
+  /** The run publishes its events as live output. Only a durable run does. */
+  readonly publishes: boolean;
   /** Present if the run is streamed. The provider is then called with `chatStream`. */
   readonly onEvent?: OnAgentEvent;
 }
@@ -51,8 +56,14 @@ function conversationOfAttempts(idempotencyKey: string | undefined): string | un
 }
 
 /** Validates the input and the options of a run. @throws {InvalidOptionError} */
-export function toRequest(name: string, input: string, options: AgentRunOptions<HandlerCtx | RunCtx>): RunRequest {
-  if (typeof input !== 'string') throw new InvalidOptionError(`input of agent "${name}"`, 'a string', input);
+export function toRequest(
+  name: string,
+  input: string | readonly InputPart[],
+  options: AgentRunOptions<HandlerCtx | RunCtx>,
+): RunRequest {
+  const owner = `input of agent ${quote(name)}`;
+  const isParts = Array.isArray(input);
+  if (!isParts && typeof input !== 'string') throw new InvalidOptionError(owner, 'a string or a list of parts', input);
   checkRunOptions(options);
   const { requestId, conversationId, idempotencyKey, payload, signal, onTokenUsage, onApproval, approvals } = options;
   const hubCtx = options.hubCtx && toHandlerCtx(options.hubCtx);
@@ -64,7 +75,7 @@ export function toRequest(name: string, input: string, options: AgentRunOptions<
     (isDelegated ? undefined : hubCtx?.eventId) ??
     (place && path !== undefined ? deriveId('agent', place.run.key, path) : undefined);
   return {
-    input,
+    input: isParts ? checkParts(input, owner) : input,
     runId: given ?? crypto.randomUUID(),
     hasNewId: given === undefined,
     conversationId: conversationId ?? requestId ?? conversationOfAttempts(idempotencyKey),
@@ -76,7 +87,11 @@ export function toRequest(name: string, input: string, options: AgentRunOptions<
     onTokenUsage,
     onApproval,
     approvals,
-    place: place && path !== undefined ? { run: place.run, path, recordsFailures: place.recordsFailures } : undefined,
+    publishes: options.publish === true,
+    place:
+      place && path !== undefined
+        ? { run: place.run, path, recordsFailures: place.recordsFailures, readsTexts: !isDelegated }
+        : undefined,
   };
 }
 
@@ -87,15 +102,16 @@ function approverOf({ onApproval, approvals: events, hubCtx }: RunRequest): Appr
 }
 
 /** @throws {NoApproverError} if the agent has tools that need approval, and nobody can decide */
-export function checkApprover(agent: AgentSpec, request: RunRequest): void {
-  if (request.approvals !== undefined && request.place === undefined) {
-    throw new InvalidOptionError(
-      `approvals of a run of agent ${quote(agent.name)}`,
-      'omitted unless hubCtx is the context of a workflow function or of a handler of asHandler; use onApproval',
-      'approvals',
-    );
+export function checkApprover(agent: AgentSpec, request: RunRequest, tools: ToolRegistry = agent.tools()): void {
+  const owner = `of a run of agent ${quote(agent.name)}`;
+  const durable = 'omitted unless hubCtx is the context of a workflow function or of a handler of asHandler';
+  if (request.place === undefined) {
+    if (request.publishes) throw new InvalidOptionError(`publish ${owner}`, durable, true);
+    if (request.approvals !== undefined) {
+      throw new InvalidOptionError(`approvals ${owner}`, `${durable}; use onApproval`, 'approvals');
+    }
   }
-  if (!agent.tools().asksForApproval) return;
+  if (!tools.asksForApproval) return;
   const approver = approverOf(request);
   if (approver === undefined) throw new NoApproverError(agent.name, 'set onApproval of run, or approvals of asHandler');
   if (approver.events === undefined || request.place !== undefined) return;
@@ -112,13 +128,18 @@ export interface RunScope {
 /** Creates the budget and the context of a run, below those of the run that delegates to it. */
 export function createRunScope(agent: AgentSpec, request: RunRequest, exchangeId: string): RunScope {
   const { name: agentName, logger, maxDelegationDepth: maxDepth, maxDelegations: maxRuns } = agent;
-  const { tokenBudget: tokens, costBudget: cost, prices } = agent;
+  const { tokenBudget: tokens, costBudget: cost, prices, spendLimits } = agent;
   const { runId, payload, hubCtx, signal } = request;
   const parent = lineageOf(hubCtx);
   const approver = approverOf(request);
   const listeners = [agent.onTokenUsage, request.onTokenUsage];
   const owner = { kind: 'agent', name: agentName } as const;
-  const ledger = createLedger(owner, { tokens, cost, prices }, listeners, hubCtx, () => ctx.logger);
+  const windows = spendLimits?.map((limit) => {
+    const key = spendKeyOf(limit, payload === undefined ? hubCtx?.payload : payload, agentName);
+    return { agent: agentName, unit: limit.unit, key, ...spendPlaceOf(agentName, limit, key) };
+  });
+  const limits = { tokens, cost, prices, ...(windows && { windows }) };
+  const ledger = createLedger(owner, limits, listeners, hubCtx, () => ctx.logger);
   if (parent !== undefined) ledger.countRuns(1);
   const lineage: Lineage = {
     chain: [...(parent?.chain ?? []), agentName],

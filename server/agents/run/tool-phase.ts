@@ -1,7 +1,16 @@
 import { messageOf, quote } from '../../errors.js';
+import { limitsOf } from '../../hub/events/attempt-ctx.js';
 import type { AbortableWaits } from '../abortable.js';
-import { type AgentContext, type CallPlace, lineageOf } from '../agent/agent-context.js';
+import {
+  type AgentContext,
+  type CallPlace,
+  contextOfCall,
+  handlerContextOf,
+  lineageOf,
+} from '../agent/agent-context.js';
+import type { OnAgentEvent } from '../agent/agent-stream.js';
 import { type ApprovalDecision, type Approver, readDecision, refusalOf, tooLargeToAsk } from '../agent/approval.js';
+import { type AgentHooks, checkToolDecision } from '../agent/hooks.js';
 import type { AgentSpec } from '../agent-spec.js';
 import { InvalidToolCallError, StuckLoopError } from '../errors.js';
 import type { ToolCall, ToolResult } from '../model/message.js';
@@ -17,6 +26,7 @@ import {
   unknownEffect,
 } from '../tools/tool-executor.js';
 import type { ToolRegistry } from '../tools/tool-registry.js';
+import { type CallDecision, toExecuted } from './recorded-turn.js';
 import type { CallContent, Transcript } from './transcript.js';
 import type { TurnRecorder } from './turn-recorder.js';
 
@@ -32,6 +42,8 @@ export interface ToolPhaseOptions {
   /** Present if the run is durable. */
   readonly recorder: TurnRecorder | undefined;
   readonly approver: Approver | undefined;
+  /** Present if the run is streamed. */
+  readonly onEvent: OnAgentEvent | undefined;
 }
 
 /** Calls of one turn. */
@@ -42,10 +54,13 @@ export interface TurnCalls {
   readonly asks: readonly number[];
   /** An earlier delivery recorded the calls, perhaps with other tools. */
   readonly isReplayed: boolean;
+  /** `afterModel` refused the answer: readers see none of its calls. */
+  readonly isRefused?: boolean;
+  /** Decisions on the calls; absent if nothing decided. */
+  readonly decisions?: readonly CallDecision[] | undefined;
 }
 
 type AnsweredCall = ExecutedCall & Pick<CallContent, 'note'>;
-type OnResult = ((result: ToolResult) => void) | undefined;
 const none: readonly number[] = [];
 
 /** Second half of a run's turns: executes or refuses the tool calls, and adds their results to the transcript. */
@@ -54,18 +69,28 @@ export class ToolPhase {
   readonly results: ToolResult[] = [];
   readonly #options: ToolPhaseOptions;
   readonly #executor: ToolExecutor;
+  #tools: ToolRegistry;
   readonly #repeatedCalls = new RepeatedCallDetector();
-  /** Errors of calls whose tool refused the arguments when it was to say whether they need approval. */
-  #invalid: WeakMap<ToolCall, string> | undefined;
+  /** By id of the call: the error of a tool that refused the arguments when it was to say if they need approval. */
+  #invalid: Map<string, string> | undefined;
 
   constructor(options: ToolPhaseOptions) {
     const { maxParallelToolCalls, maxToolResultChars, clock } = options.agent;
     this.#options = options;
+    this.#tools = options.tools;
     this.#executor = new ToolExecutor(options.tools, {
       maxParallel: maxParallelToolCalls,
       maxResultChars: maxToolResultChars,
       clock,
+      // The steps of a durable run wait for their limits themselves.
+      ...(options.recorder === undefined && { limits: limitsOf(handlerContextOf(options.ctx)) }),
     });
+  }
+
+  /** Executes calls with these tools from now on. */
+  useTools(tools: ToolRegistry): void {
+    this.#tools = tools;
+    this.#executor.useTools(tools);
   }
 
   /** Counts the repetitions of an earlier attempt's turns. */
@@ -74,16 +99,21 @@ export class ToolPhase {
   }
 
   /** Executes the calls of an interrupted turn again, with the same keys. */
-  async repeat(calls: readonly ToolCall[], onResult: OnResult, turn: number): Promise<void> {
-    const isRepeatable = ({ name }: ToolCall): boolean => this.#options.tools.get(name)?.retryable !== false;
+  async repeat(calls: readonly ToolCall[], turn: number): Promise<void> {
+    const isRepeatable = ({ name }: ToolCall): boolean => this.#tools.get(name)?.retryable !== false;
     const reason = `interrupted: ${unknownEffect}, and must not be repeated`;
-    const asks = await this.asksOf(calls);
+    const decisions = await this.decisionsOn(turn, calls);
+    const asks = await this.asksOf(decidedCalls(calls, decisions), isExecuted(decisions));
     await this.#answer(
-      { turn, calls, asks, isReplayed: false },
+      { turn, calls, asks, decisions, isReplayed: false },
       (call) => (isRepeatable(call) ? undefined : reason),
       none,
-      onResult,
     );
+  }
+
+  /** Answers the calls of an answer that was refused before its turn was interrupted. */
+  refuse(calls: readonly ToolCall[], turn: number, refusal: string): Promise<void> {
+    return this.#answer({ turn, calls, asks: none, isReplayed: false, isRefused: true }, () => refusal, none);
   }
 
   /**
@@ -92,7 +122,7 @@ export class ToolPhase {
    * @param refusal reason why the calls must not be executed, if there is one
    * @throws {StuckLoopError} after all calls are answered, if one of them was requested too often
    */
-  run(turn: TurnCalls, refusal: string | undefined, onResult: OnResult): Promise<void> {
+  run(turn: TurnCalls, refusal: string | undefined): Promise<void> {
     const { calls } = turn;
     const { maxRepeats, maxToolCalls } = this.#options.agent;
     const repeats = this.#repeatedCalls.count(calls);
@@ -102,36 +132,79 @@ export class ToolPhase {
       if (stuck !== undefined) return 'not executed: the same call was made in too many turns';
       return refusal ?? (index < allowed ? undefined : `not executed: the run reached maxToolCalls (${maxToolCalls})`);
     };
-    const answered = this.#answer(turn, refusalOf, repeats, onResult);
+    const answered = this.#answer(turn, refusalOf, repeats);
     if (stuck === undefined) return answered;
     return answered.then(() => {
-      throw new StuckLoopError(stuck.name, maxRepeats, this.#options.tools.get(stuck.name) !== undefined);
+      throw new StuckLoopError(stuck.name, maxRepeats, this.#tools.get(stuck.name) !== undefined);
     });
   }
 
   /** Returns the positions of the calls that need approval, of all or of those that `isMeant` selects. */
-  asksOf(
+  async asksOf(
     calls: readonly ToolCall[],
     isMeant: (index: number) => boolean = () => true,
-  ): readonly number[] | Promise<readonly number[]> {
-    return this.#options.tools.asksForApproval ? this.#findAsks(calls, isMeant) : none;
-  }
-
-  async #findAsks(calls: readonly ToolCall[], isMeant: (index: number) => boolean): Promise<readonly number[]> {
+  ): Promise<readonly number[]> {
+    if (!this.#tools.asksForApproval) return none;
     const needs = await Promise.all(calls.map((call, index) => isMeant(index) && this.#needsApproval(call)));
     return calls.flatMap((_, index) => (needs[index] === true ? [index] : []));
   }
 
-  async #needsApproval(call: ToolCall): Promise<boolean> {
-    const { ctx, tools } = this.#options;
-    if (!tools.get(call.name)?.needsApproval) return false;
-    let prepared: ReturnType<ToolExecutor['prepare']>;
+  /** Asks `beforeTool` about the calls, or about those that `isMeant` selects. Returns `undefined` without such a hook. */
+  async decisionsOn(
+    turn: number,
+    calls: readonly ToolCall[],
+    isMeant: (index: number) => boolean = () => true,
+  ): Promise<readonly CallDecision[] | undefined> {
+    const { beforeTool } = this.#options.agent.hooks;
+    if (beforeTool === undefined || calls.length === 0) return undefined;
+    const decide = (call: ToolCall, index: number): CallDecision | Promise<CallDecision> =>
+      isMeant(index) ? this.#decisionOn(beforeTool, turn, call) : null;
+    return Promise.all(calls.map(decide));
+  }
+
+  async #decisionOn(
+    beforeTool: NonNullable<AgentHooks['beforeTool']>,
+    turn: number,
+    call: ToolCall,
+  ): Promise<CallDecision> {
+    const { agent, ctx, waits } = this.#options;
+    const prepared = this.#prepared(call);
+    if (prepared === undefined) return null;
+    const { tool, input } = prepared;
     try {
-      prepared = this.#executor.prepare(call);
-    } catch {
-      // The model receives the error instead.
-      return false;
+      const own = contextOfCall(ctx, call);
+      const decided = await waits.wait(Promise.resolve(beforeTool({ turn, tool: tool.name, input, ctx: own })));
+      const decision = checkToolDecision(decided, agent.name);
+      if (decision === undefined) return null;
+      if (decision.refuse !== undefined) return { refuse: decision.refuse };
+      if ('result' in decision) return await this.#executor.contentOf(decision.result, tool.name);
+      const replaced = { ...call, arguments: JSON.stringify(decision.input) };
+      this.#executor.prepare(replaced);
+      return { arguments: replaced.arguments };
+    } catch (err) {
+      if (waits.signal?.aborted) throw err;
+      ctx.logger.error(
+        { err },
+        `beforeTool of agent ${quote(agent.name)} failed, so the call of ${quote(tool.name)} is refused`,
+      );
+      return { refuse: `not executed: the check of the call failed: ${messageOf(err)}` };
     }
+  }
+
+  /** Returns the tool of a call, and its input. `undefined` if they are wrong: the model receives the error instead. */
+  #prepared(call: ToolCall): ReturnType<ToolExecutor['prepare']> | undefined {
+    try {
+      return this.#executor.prepare(call);
+    } catch {
+      return undefined;
+    }
+  }
+
+  async #needsApproval(call: ToolCall): Promise<boolean> {
+    const { ctx } = this.#options;
+    if (!this.#tools.get(call.name)?.needsApproval) return false;
+    const prepared = this.#prepared(call);
+    if (prepared === undefined) return false;
     const { tool, input } = prepared;
     if (typeof tool.needsApproval !== 'function') return true;
     try {
@@ -139,8 +212,8 @@ export class ToolPhase {
       return (await tool.needsApproval(input, ctx)) !== false;
     } catch (err) {
       if (err instanceof InvalidToolCallError) {
-        this.#invalid ??= new WeakMap();
-        this.#invalid.set(call, err.forModel);
+        this.#invalid ??= new Map();
+        this.#invalid.set(call.id, err.forModel);
         return false;
       }
       ctx.logger.error({ err }, `needsApproval of tool ${quote(tool.name)} failed, so the call needs approval`);
@@ -152,22 +225,45 @@ export class ToolPhase {
     turnCalls: TurnCalls,
     refusalOf: (call: ToolCall, index: number) => string | undefined,
     repeats: readonly number[],
-    onResult: OnResult,
   ): Promise<void> {
     const { turn, calls, asks, isReplayed } = turnCalls;
     const { recorder, transcript } = this.#options;
-    const isOpen = (index: number): boolean => !asks.includes(index) && recorder?.isAnswered(turn, index) !== true;
-    const asksNow = isReplayed ? await this.asksOf(calls, isOpen) : none;
+    const isOpen = (index: number): boolean => {
+      const call = calls[index];
+      // What is refused anyway is not asked about.
+      if (call === undefined || refusalOf(call, index) !== undefined) return false;
+      return !asks.includes(index) && recorder?.isAnswered(turn, index) !== true;
+    };
+    let { decisions } = turnCalls;
+    // Earlier code had no hook that decided.
+    if (isReplayed && decisions === undefined) decisions = await this.decisionsOn(turn, calls, isOpen);
+    const decided = decidedCalls(calls, decisions);
+    const asksNow = isReplayed
+      ? await this.asksOf(decided, (index) => isOpen(index) && isExecuted(decisions)(index))
+      : none;
     const answered: AnsweredCall[] = [];
     const answerOne = (call: ToolCall, index: number): Promise<ExecutedCall> => {
-      const unasked = asksNow.includes(index) ? changed(call) : this.#invalid?.get(call);
-      return this.#answerCall(turnCalls, call, index, refusalOf(call, index) ?? unasked);
+      const unasked = asksNow.includes(index) ? changed(call) : this.#invalid?.get(call.id);
+      const refusal = refusalOf(call, index) ?? unasked;
+      const decision = decisions?.[index] ?? null;
+      if (decision !== null && 'refuse' in decision) {
+        return this.#answerCall(turnCalls, call, index, refusal ?? decision.refuse);
+      }
+      if (refusal === undefined && decision !== null && 'content' in decision) {
+        return this.#recordAnswer(
+          turn,
+          index,
+          call,
+          toExecuted({ value: { ...decision, durationMs: 0 }, isReplayed: false }, call),
+        );
+      }
+      return this.#answerCall(turnCalls, decided[index] ?? call, index, refusal);
     };
-    const [only] = calls;
-    if (calls.length === 1 && only !== undefined) answered[0] = this.#take(await answerOne(only, 0), onResult);
+    const only = calls[0];
+    if (calls.length === 1 && only !== undefined) answered[0] = this.#take(await answerOne(only, 0), turnCalls);
     else {
       const take = async (call: ToolCall, index: number): Promise<void> => {
-        answered[index] = this.#take(await answerOne(call, index), onResult);
+        answered[index] = this.#take(await answerOne(call, index), turnCalls);
       };
       await Promise.all(calls.map(take));
     }
@@ -182,9 +278,11 @@ export class ToolPhase {
     if (stored !== undefined) await stored;
   }
 
-  #take(call: ExecutedCall, onResult: OnResult): ExecutedCall {
-    if (call.spentBefore !== undefined) replaySpending(lineageOf(this.#options.ctx), call.spentBefore);
-    onResult?.(call.result);
+  #take(call: ExecutedCall, { turn, isRefused }: TurnCalls): ExecutedCall {
+    const { ctx, onEvent } = this.#options;
+    const { result: toolResult, isDenied: denied, spentBefore } = call;
+    if (spentBefore !== undefined) replaySpending(lineageOf(ctx), spentBefore);
+    if (!isRefused) void onEvent?.({ type: 'tool-result', turn, toolResult, ...(denied && { denied }) });
     return call;
   }
 
@@ -198,9 +296,8 @@ export class ToolPhase {
     const { ctx, recorder, waits } = this.#options;
     // With other limits, an earlier delivery executed it, or asked for an approval.
     if (refusal !== undefined && recorder?.isBegun(turn, index) !== true) {
-      const answer = refused(call, refusal);
       // Recorded: with other limits, a later attempt would execute what the model was told is not executed.
-      return recorder === undefined ? Promise.resolve(answer) : recorder.call(turn, index, call, () => answer, true);
+      return this.#recordAnswer(turn, index, call, refused(call, refusal));
     }
     if (asks.length > 0 && asks.includes(index)) return this.#decide(turn, index, call);
     if (recorder === undefined) {
@@ -213,6 +310,12 @@ export class ToolPhase {
     return calls.length === 1 || recorder.isAnswered(turn, index) ? inStep() : this.#executor.inTurn(inStep);
   }
 
+  /** Records the answer of a call that is not executed. */
+  #recordAnswer(turn: number, index: number, call: ToolCall, answer: ExecutedCall): Promise<ExecutedCall> {
+    const { recorder } = this.#options;
+    return recorder === undefined ? Promise.resolve(answer) : recorder.call(turn, index, call, () => answer, true);
+  }
+
   /** Executes a call as a step of the durable run. */
   #inStep(
     recorder: TurnRecorder,
@@ -221,8 +324,7 @@ export class ToolPhase {
     call: ToolCall,
     execute: ExecuteCall,
   ): Promise<ExecutedCall> {
-    const { tools } = this.#options;
-    const tool = tools.get(call.name);
+    const tool = this.#tools.get(call.name);
     if (isDelegateTool(tool)) {
       return recorder.contain(turn, index, call, ({ run, path, recordsFailures }, meter) =>
         execute({ step: undefined, place: { run, pathOf: () => path, recordsFailures }, meter }),
@@ -234,12 +336,13 @@ export class ToolPhase {
       call,
       ({ emitter }, meter) => execute({ step: emitter, place: undefined, meter }),
       tool?.retryable !== false,
+      this.#executor.limitOf(call),
     );
   }
 
   /** Waits for the decision on a call, and executes or refuses it. */
   async #decide(turn: number, index: number, call: ToolCall): Promise<ExecutedCall> {
-    const { agent, approver, ctx, recorder, waits } = this.#options;
+    const { agent, approver, ctx, recorder, waits, onEvent } = this.#options;
     const request = {
       approvalId: recorder?.approvalId(turn, index) ?? crypto.randomUUID(),
       agentName: agent.name,
@@ -249,15 +352,17 @@ export class ToolPhase {
     };
     const execute: ExecuteCall = (place) => this.#executor.execute(call, ctx, waits, turn, place);
     const apply = async (decision: ApprovalDecision | null, place?: CallPlace): Promise<ExecutedCall> =>
-      decision?.approved === true ? execute(place) : refused(call, refusalOf(decision, call));
+      decision?.approved === true ? execute(place) : { ...refused(call, refusalOf(decision, call)), isDenied: true };
+    const { approvalId } = request;
+    const ask = (): void => void onEvent?.({ type: 'approval-requested', turn, toolCallId: call.id, approvalId });
     if (recorder !== undefined && approver?.events !== undefined) {
       const { requested, decided, timeoutMs } = approver.events;
       if (!recorder.canRequest(turn, index, request)) {
-        const answer = refused(call, tooLargeToAsk(call));
-        return recorder.call(turn, index, call, () => answer, true);
+        return this.#recordAnswer(turn, index, call, refused(call, tooLargeToAsk(call)));
       }
-      const wait = { requested, payload: request, decided, key: request.approvalId, timeoutMs };
-      const payload = await recorder.decision(turn, index, wait);
+      const wait = { requested, payload: request, decided, key: approvalId, timeoutMs };
+      ask();
+      const payload = await recorder.decision(turn, index, call, wait);
       const decision = payload === null ? null : readDecision(payload);
       const inStep = (): Promise<ExecutedCall> =>
         this.#inStep(recorder, turn, index, call, (place) => apply(decision, place));
@@ -266,6 +371,7 @@ export class ToolPhase {
     recorder?.skipDecision(turn, index);
     const decide = async (): Promise<ApprovalDecision> => {
       if (approver?.onApproval === undefined) return nobodyDecides;
+      ask();
       try {
         return readDecision(await waits.wait(Promise.resolve(approver.onApproval(request))));
       } catch (err) {
@@ -283,6 +389,26 @@ export class ToolPhase {
       return this.#executor.inTurn(() => apply(decision, place));
     });
   }
+}
+
+/** Returns the calls with the arguments that were decided. */
+export function decidedCalls(
+  calls: readonly ToolCall[],
+  decisions: readonly CallDecision[] | undefined,
+): readonly ToolCall[] {
+  if (decisions === undefined) return calls;
+  return calls.map((call, index) => {
+    const decision = decisions[index];
+    return decision && 'arguments' in decision ? { ...call, arguments: decision.arguments } : call;
+  });
+}
+
+/** Returns a function that returns `true` for the position of a call that may be executed. */
+export function isExecuted(decisions: readonly CallDecision[] | undefined): (index: number) => boolean {
+  return (index) => {
+    const decision = decisions?.[index];
+    return !decision || 'arguments' in decision;
+  };
 }
 
 function repeatNote(turns: number): string {
@@ -308,7 +434,7 @@ class RepeatedCallDetector {
 
   /** Records the calls of one turn, and returns for each call how often it was requested. */
   count(calls: readonly ToolCall[]): number[] {
-    const [only] = calls;
+    const only = calls[0];
     if (only !== undefined && calls.length === 1) {
       const key = keyOf(only);
       const count = this.#countOf(key) + 1;
@@ -348,22 +474,23 @@ function keyOf({ name, arguments: text }: ToolCall): string {
 
 /** Returns the same text for the same JSON value, whatever its spacing and order of keys. */
 function canonicalJson(text: string): string {
-  if (text.trim() === '') return '{}';
   try {
     const value: unknown = JSON.parse(text);
     // A replacer is slow, and most arguments are flat.
     return isFlatAndSorted(value) ? JSON.stringify(value) : JSON.stringify(value, sortKeys);
   } catch {
-    return text.trim();
+    return text.trim() || '{}';
   }
 }
 
 function isFlatAndSorted(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return true;
+  // An object of JSON.parse, which inherits no keys.
+  const record = value as Readonly<Record<string, unknown>>;
   let previous = '';
-  // No list of keys: a turn takes microseconds. What JSON.parse returns inherits none.
-  for (const key in value) {
-    const field: unknown = Reflect.get(value, key);
+  // No list of keys: a turn takes microseconds.
+  for (const key in record) {
+    const field = record[key];
     if (key < previous || (typeof field === 'object' && field !== null)) return false;
     previous = key;
   }

@@ -1,4 +1,5 @@
 import { quote } from '../../errors.js';
+import type { DurableRun } from '../../hub/events/durable-place.js';
 import { abortable } from '../abortable.js';
 import { type AgentContext, lineageOf } from '../agent/agent-context.js';
 import type { AgentMemory } from '../memory/conversation-memory.js';
@@ -10,15 +11,21 @@ import {
   type StoredStep,
 } from '../memory/stored-exchange.js';
 import { wellFormed } from '../model/foreign-values.js';
-import type { ExchangeMark, Message, ToolCall } from '../model/message.js';
+import type { ExchangeMark, Message, ToolCall, ToolResult } from '../model/message.js';
+import { type CheckedPart, loadParts, textOf } from '../model/part.js';
 import type { TokenUsage } from '../model/token-usage.js';
 import { toErrorContent } from '../tools/tool-executor.js';
 import type { RunRequest } from './run-request.js';
 import type { TurnRecorder } from './turn-recorder.js';
 
+/** State of an answer when it is stored: the end of the run, if the run ends with it, and why it was refused. */
+export type AnswerMark = Pick<ExchangeMark, 'status' | 'truncated' | 'refusal'>;
+
 /** Content of a tool message. */
 export interface CallContent {
   readonly content: string;
+  /** The call's result, which may have parts. */
+  readonly result?: Pick<ToolResult, 'parts'>;
   /** Note for the model in this run only, not stored. */
   readonly note?: string;
   /** `true` if the call was interrupted, so that a resumed run executes it again. */
@@ -64,28 +71,30 @@ export class Transcript {
    * Collects the first messages for the model: the system prompt, which is not stored, the conversation, and the input.
    * Returns the exchange of an earlier attempt, if there is one.
    *
-   * @param isDurable the run's record replays its messages, and the memory receives them at the end
+   * @param run present if the run is durable: its record replays its messages, and the memory receives them at the end
    */
   async begin(
     systemPrompt: string,
-    input: string,
+    input: string | readonly CheckedPart[],
     store: StoredExchange | undefined,
-    isDurable = false,
+    run?: DurableRun,
   ): Promise<ResumedExchange | undefined> {
     if (systemPrompt !== '') this.#push({ role: 'system', content: systemPrompt });
     this.#store = store;
-    if (isDurable && store !== undefined) this.#deferred = [];
+    if (run !== undefined && store !== undefined) this.#deferred = [];
     for (const message of store?.earlier ?? []) this.messages.push(wellFormed(message));
     this.inputIndex = this.messages.length;
-    const resumed = isDurable ? undefined : store?.resumed;
+    const resumed = run === undefined ? store?.resumed : undefined;
     if (resumed === undefined) {
-      const stored = this.add({ role: 'user', content: input });
+      const message: Message = { role: 'user', content: typeof input === 'string' ? input : textOf(input) };
+      // Blobs are read: the run must not leave the process meanwhile.
+      if (typeof input !== 'string') message.parts = await (run?.hold(() => loadParts(input)) ?? loadParts(input));
+      const stored = this.add(message);
       if (stored !== undefined) await stored;
       return undefined;
     }
     for (const message of resumed.messages) this.messages.push(wellFormed(message));
-    this.lastText =
-      resumed.messages.findLast(({ role, content }) => role === 'assistant' && content !== '')?.content ?? '';
+    this.lastText = resumed.lastText;
     this.turns = resumed.mark.turns;
     this.toolCalls = resumed.mark.toolCalls;
     if (resumed.openCalls.length > 0) {
@@ -98,14 +107,15 @@ export class Transcript {
   }
 
   // Not async, like `answerCalls`: without a memory there is nothing to wait for, and a turn takes microseconds.
-  add(added: Message, end?: Pick<ExchangeMark, 'status' | 'truncated'>): PromiseLike<void> | undefined {
+  add(added: Message, mark?: AnswerMark): PromiseLike<void> | undefined {
     const message = this.#push(added);
     if (message.role === 'assistant') {
       this.#openCalls = message.toolCalls ?? [];
       this.toolCalls += this.#openCalls.length;
-      if (message.content !== '') this.lastText = message.content;
+      // A refused answer is no output.
+      if (message.content !== '' && mark?.refusal === undefined) this.lastText = message.content;
     }
-    return this.#write([message], end);
+    return this.#write([message], mark);
   }
 
   /**
@@ -161,11 +171,19 @@ export class Transcript {
       if (isAnswered) next++;
       const recorded = this.#recorded?.get(id);
       if (recorded !== undefined) {
-        this.#push({ role: 'tool', toolCallId: id, content: recorded.content });
+        const { content, parts } = recorded;
+        this.#push({ role: 'tool', toolCallId: id, content, ...(parts && { parts }) });
         continue;
       }
-      const { content, note = '', isInterrupted = false } = answer ?? { content: missing, isInterrupted: true };
-      const message = this.#push({ role: 'tool', toolCallId: id, content: content + note });
+      const {
+        content,
+        result,
+        note = '',
+        isInterrupted = false,
+      }: CallContent = answer ?? { content: missing, isInterrupted: true };
+      const message: Message = { role: 'tool', toolCallId: id, content: content + note };
+      if (result?.parts !== undefined) message.parts = result.parts;
+      this.#push(message);
       if (this.#store === undefined || (isInterrupted && this.#isResumable)) continue;
       answers.push(note === '' ? message : { ...message, content: content.toWellFormed() });
     }
@@ -174,16 +192,13 @@ export class Transcript {
     return answers;
   }
 
-  #write(
-    messages: readonly Message[],
-    end?: Pick<ExchangeMark, 'status' | 'truncated'>,
-  ): PromiseLike<void> | undefined {
+  #write(messages: readonly Message[], mark?: AnswerMark): PromiseLike<void> | undefined {
     if (this.#deferred !== undefined) {
-      const state = { ...this.#state(), ...end };
+      const state = { ...this.#state(), ...mark };
       for (const message of messages) this.#deferred.push({ message, state });
       return undefined;
     }
-    return this.#store && abortable(this.#store.write(messages, { ...this.#state(), ...end }), this.#signal);
+    return this.#store && abortable(this.#store.write(messages, { ...this.#state(), ...mark }), this.#signal);
   }
 
   #state(): { turns: number; toolCalls: number; usage: TokenUsage } {
@@ -202,7 +217,7 @@ export class Transcript {
   distinct(requested: readonly ToolCall[]): ToolCall[] {
     if (requested.length === 0) return [];
     const callIds = this.#usedCallIds();
-    const [only] = requested;
+    const only = requested[0];
     if (requested.length === 1 && only !== undefined && isWellFormedCall(only) && isFree(only.id, callIds)) {
       callIds.add(only.id);
       return [only];

@@ -2,27 +2,32 @@ import { AsyncResource } from 'node:async_hooks';
 import {
   type ApprovalWait,
   type DurableRun,
-  type DurableStep,
   type Recorded,
+  type RunTexts,
+  type SentText,
   StepResult,
-  type TurnScope,
+  type StepScope,
 } from '../../hub/events/durable-place.js';
 import { shownUsage, type TurnFacts } from '../../hub/events/reported-agents.js';
+import type { Limit } from '../../hub/limits/limit.js';
 import type { Clock } from '../../transports/clock.js';
 import { deriveId } from '../../transports/derived-ids.js';
 import type { AbortableWaits } from '../abortable.js';
-import type { ToolCall, ToolDefinition } from '../model/message.js';
+import type { ToolCall } from '../model/message.js';
 import { SpendingMeter } from '../model/token-ledger.js';
 import { addSpending, type CallSpending, noUsage, type TokenUsage, usageSince } from '../model/token-usage.js';
 import { type ExecutedCall, refused } from '../tools/tool-executor.js';
+import type { AgentPublisher } from './agent-publisher.js';
 import {
   type AnswerSource,
   type AskedTurn,
   type CompactAnswer,
   isJsonAnswer,
+  type LimitedTurn,
   markedCalls,
   type RecordedCall,
   stepNames,
+  type TurnAnswer,
   toCompactAnswer,
   toExecuted,
   toRecorded,
@@ -35,6 +40,8 @@ export interface RunPlace {
   /** Start of the ids of its steps. */
   readonly path: string;
   readonly recordsFailures: boolean;
+  /** The agent reads the texts that are sent to the run: no other agent of the run started it. */
+  readonly readsTexts: boolean;
 }
 
 // Compared by identity only: an error per answer cost more than its record.
@@ -48,11 +55,17 @@ export class TurnRecorder {
   readonly #timer: RunTimer;
   readonly #waits: AbortableWaits;
   readonly #notes: SpendingNotes;
+  /** Present if the run publishes its events. */
+  readonly #publisher: AgentPublisher | undefined;
   /** Spans of the steps are children of the agent's span, not of the engine's. */
   readonly #resource = new AsyncResource('hubline.turn');
   #steps: readonly string[] = [];
   /** Positions of the calls of the last answer whose start is recorded. */
   #marked: readonly number[] = [];
+  /** The last answer was refused: readers see none of its calls. */
+  #isRefused = false;
+  /** Texts that the next turn reads, because of which there is one. */
+  #steering: readonly SentText[] | undefined;
   /** An earlier delivery recorded the last answer, and may have begun its calls. */
   #isReplayed = false;
 
@@ -66,8 +79,10 @@ export class TurnRecorder {
     timer: RunTimer,
     waits: AbortableWaits,
     count: (spent: CallSpending) => void,
+    publisher: AgentPublisher | undefined,
   ) {
     this.#place = place;
+    this.#publisher = publisher;
     this.#facts = { agent };
     this.#timer = timer;
     this.#waits = waits;
@@ -91,22 +106,30 @@ export class TurnRecorder {
    * Records an answer, or returns the one that an earlier delivery recorded, which is then replayed. Resolves with
    * `undefined` if the call does not fit into the budget.
    */
-  async answer(turn: number, tools: ToolDefinition[], source: AnswerSource): Promise<AskedTurn | undefined> {
+  async answer(turn: number, source: AnswerSource): Promise<AskedTurn | undefined> {
     const { recordsFailures } = this.#place;
     const id = this.#answerId(turn);
     let isAsked = false;
-    const ask = async (): Promise<StepResult<CompactAnswer | null>> => {
+    const ask = async (scope: StepScope): Promise<StepResult<CompactAnswer | null>> => {
       isAsked = true;
+      this.#publisher?.enter(scope.emitter);
       const before = { ...source.usage };
       this.#notes.take(id);
-      const asked = await source.ask(tools);
+      const texts = this.#texts && (await this.#receive(turn, source));
+      let asked: TurnAnswer | undefined;
+      try {
+        asked = await source.ask();
+      } finally {
+        if (asked === undefined && texts !== undefined) this.#texts?.release(texts);
+      }
       if (asked !== undefined) {
+        this.#publisher?.answered(turn, asked);
         const spent = usageSince(source.usage, before);
         const startedAt = turn === 1 ? this.#timer.startedAt : undefined;
-        const { answer, calls, asks, isOverBudget, provider } = asked;
+        const { answer, calls } = asked;
         const steps = stepNames(calls, source);
         const marked = markedCalls(asked, source);
-        const recorded = { answer, calls, asks, isOverBudget, provider, spent, steps, marked, startedAt };
+        const recorded = { ...asked, spent, texts, steps, marked, startedAt };
         // The first turn shows what the memory spent to shorten the conversation.
         const shown = shownUsage(turn === 1 ? source.usage : spent);
         const facts = { ...this.#facts, model: source.model, usage: shown };
@@ -114,20 +137,29 @@ export class TurnRecorder {
       }
       // A larger budget lets the next attempt go on.
       if (!recordsFailures) throw outOfBudget;
+      await this.#place.run.note(this.#budgetId, source.refused ?? {});
       return new StepResult(null, undefined, true);
     };
     try {
-      const { value, isReplayed } = await this.#record('model', id, ask, recordsFailures, this.#facts);
+      const { value, isReplayed } = await this.#record('model', id, ask, recordsFailures, this.#facts, source.limit);
       if (value === null) {
         if (!isAsked) this.#notes.take(id);
+        // Earlier versions of the package note none.
+        const [note] = this.#place.run.notesOn(this.#budgetId);
+        if (isReplayed && note !== undefined) source.replayRefused(note as LimitedTurn); // written above
         return undefined;
       }
       const recorded = toRecordedAnswer(value);
       this.#steps = recorded.steps;
       this.#marked = recorded.marked;
+      this.#isRefused = recorded.refusal !== undefined;
       this.#isReplayed = isReplayed;
       if (!isReplayed) return recorded;
       if (recorded.startedAt !== undefined) this.#timer.resume(recorded.startedAt);
+      if (recorded.texts !== undefined) {
+        this.#texts?.replay(recorded.texts);
+        source.receive(recorded.texts);
+      }
       source.replay(recorded, recorded.spent);
       return { ...recorded, isReplayed: true, isOld: !recordsFailures };
     } catch (error) {
@@ -135,6 +167,51 @@ export class TurnRecorder {
       if (!isAsked) this.#notes.take(id);
       throw error;
     }
+  }
+
+  /** Adds the texts that were sent to the run and that no turn has read. */
+  async #receive(turn: number, source: AnswerSource): Promise<readonly SentText[]> {
+    const texts = this.#steering ?? (await this.run.texts.take());
+    this.#steering = undefined;
+    if (texts.length === 0) return texts;
+    source.receive(texts);
+    this.#publisher?.received(turn, texts);
+    return texts;
+  }
+
+  get #texts(): RunTexts | undefined {
+    return this.#place.readsTexts ? this.run.texts : undefined;
+  }
+
+  /**
+   * Returns `true` if another turn follows an answer that would end the run, because a text was sent to the run. An answer
+   * that an earlier delivery recorded is followed by what that delivery did.
+   */
+  async isSteered(turn: number, { isReplayed }: AskedTurn): Promise<boolean> {
+    const { run } = this;
+    if (this.#texts === undefined || run.isRecorded('model', this.#answerId(turn + 1)))
+      return this.#texts !== undefined;
+    if (isReplayed === true && !run.isAtEnd) return false;
+    // Of agents that run in parallel, one has the texts.
+    const texts = await run.hold(() => run.texts.take());
+    if (texts.length > 0) this.#steering = texts;
+    return texts.length > 0;
+  }
+
+  get #budgetId(): string {
+    return `${this.#place.path}refusing budget`;
+  }
+
+  /** Records the system prompt that a function returns, or returns the recorded one: it is that of all deliveries. */
+  async systemPrompt(create: () => PromiseLike<string>): Promise<string> {
+    const { path, run } = this.#place;
+    const id = `${path}system prompt`;
+    const [note] = run.notesOn(id);
+    // Written below.
+    if (note !== undefined) return (note as { readonly text: string }).text;
+    const text = await run.hold(create);
+    await run.note(id, { text });
+    return text;
   }
 
   /** Records the tokens of a model call that failed: no answer may follow in this delivery. */
@@ -156,31 +233,35 @@ export class TurnRecorder {
     turn: number,
     index: number,
     call: ToolCall,
-    execute: (scope: TurnScope, meter: SpendingMeter) => ExecutedCall | Promise<ExecutedCall>,
+    execute: (scope: StepScope, meter: SpendingMeter) => ExecutedCall | Promise<ExecutedCall>,
     isRetryable: boolean,
+    limit?: Limit,
   ): Promise<ExecutedCall> {
     const { run } = this.#place;
     const id = this.#idOf(turn, index);
     // The tool may have been one whose execution recorded steps.
     run.markUnreached(`${id} / `);
-    const record = async (scope: TurnScope): Promise<StepResult<RecordedCall>> => {
+    const record = async (scope: StepScope): Promise<StepResult<RecordedCall>> => {
       const meter = this.#notes.meter(id);
       const isMarked = this.#marked.includes(index);
       // Other code that saw no need to record the start may have begun the call.
       const mayHaveBegun = run.isStarted(id) || (this.#isReplayed && !isMarked);
       if (!isRetryable && mayHaveBegun) {
-        return new StepResult(toRecorded(refused(call, interrupted), meter.spent), undefined, true);
+        const recorded = toRecorded(refused(call, interrupted), meter.spent);
+        this.#publish(scope, turn, recorded, call);
+        return new StepResult(recorded, undefined, true);
       }
       if ((!isRetryable || isMarked) && !run.isStarted(id)) await run.start(id);
       const executed = await execute(scope, meter);
       // The next attempt executes the call again.
       if (executed.isInterrupted) throw this.#waits.signal?.reason;
       const recorded = toRecorded(executed, meter.spent);
+      this.#publish(scope, turn, recorded, call);
       return recorded.error === undefined
         ? new StepResult(recorded, undefined, true)
         : new StepResult(recorded, isToolError, true, false);
     };
-    return toExecuted(await this.#record('tool', id, record, false), call);
+    return toExecuted(await this.#record('tool', id, record, false, undefined, limit), call);
   }
 
   /** Records the result of a call whose execution records steps of its own. */
@@ -193,14 +274,21 @@ export class TurnRecorder {
     const { run, recordsFailures } = this.#place;
     const id = this.#idOf(turn, index);
     const path = `${id} / `;
-    const contained = run.contain(id, path, async () => {
+    let recorded: RecordedCall | undefined;
+    const execution = async (): Promise<StepResult<RecordedCall>> => {
       const meter = new SpendingMeter(this.#notes.take(id));
-      const executed = await execute({ run, path, recordsFailures }, meter);
+      const executed = await execute({ run, path, recordsFailures, readsTexts: false }, meter);
       if (executed.isInterrupted) throw this.#waits.signal?.reason;
-      const recorded = toRecorded(executed, meter.spent);
+      recorded = toRecorded(executed, meter.spent);
       return new StepResult(recorded, recorded.error === undefined ? undefined : isToolError, true);
-    });
-    return toExecuted(await this.#waits.wait(contained), call);
+    };
+    const onRecord = (scope: StepScope): void => recorded && this.#publish(scope, turn, recorded, call);
+    return toExecuted(await this.#waits.wait(run.contain(id, path, execution, onRecord)), call);
+  }
+
+  #publish(scope: StepScope, turn: number, recorded: RecordedCall, call: ToolCall): void {
+    if (this.#isRefused) return;
+    this.#publisher?.result(scope.emitter, turn, toExecuted({ value: recorded, isReplayed: false }, call));
   }
 
   /** The run of the agent has ended, perhaps before the turn that an earlier delivery reached with other limits. */
@@ -234,8 +322,9 @@ export class TurnRecorder {
   }
 
   /** Waits for the decision on a call. */
-  decision(turn: number, index: number, wait: ApprovalWait): PromiseLike<unknown> {
-    return this.#waits.wait(this.run.decision(this.#idOf(turn, index), wait));
+  decision(turn: number, index: number, call: ToolCall, wait: ApprovalWait): PromiseLike<unknown> {
+    const published = this.#publisher?.request(turn, call.id, wait.key);
+    return this.#waits.wait(this.run.decision(this.#idOf(turn, index), { ...wait, published }));
   }
 
   /** Records that the conversation is stored. */
@@ -257,16 +346,17 @@ export class TurnRecorder {
   }
 
   #record<T>(
-    kind: DurableStep<T>['kind'],
+    kind: 'model' | 'tool' | 'memory',
     id: string,
-    call: (scope: TurnScope) => Promise<StepResult<T>>,
+    call: (scope: StepScope) => Promise<StepResult<T>>,
     recordsFailure: boolean,
-    turn?: TurnFacts,
+    facts?: TurnFacts,
+    limit?: Limit,
   ): Promise<Recorded<T>> {
     const resource = this.#resource;
-    const inAgent = (scope: TurnScope): Promise<StepResult<T>> => resource.runInAsyncScope(call, undefined, scope);
+    const inAgent = (scope: StepScope): Promise<StepResult<T>> => resource.runInAsyncScope(call, undefined, scope);
     // A run that is aborted by its timeout does not leave the process.
-    return this.run.record({ kind, id, call: inAgent, recordsFailure, turn, waits: this.#waits });
+    return this.run.record(kind, id, inAgent, { recordsFailure, facts, waits: this.#waits, limit });
   }
 
   #answerId(turn: number): string {

@@ -13,13 +13,15 @@ const callHang = { toolCalls: [{ name: 'hang' }] };
 /** Agent with a tool that ignores its signal and never settles. */
 function hanging(timeoutMs?: number, config: Partial<AgentConfig> = {}) {
   let calls = 0;
+  const reasons: unknown[] = [];
   const tool = createTool({
     name: 'hang',
     description: '',
     parameters: {},
     ...(timeoutMs !== undefined && { timeoutMs }),
-    execute: () => {
+    execute: (_, { signal }) => {
       calls += 1;
+      signal.addEventListener('abort', () => reasons.push(signal.reason));
       return new Promise<never>(() => {});
     },
   });
@@ -28,7 +30,7 @@ function hanging(timeoutMs?: number, config: Partial<AgentConfig> = {}) {
   registry.register(agent);
   const delegate = { toolCalls: [{ name: 'delegate', arguments: { agentName: 'a', input: 'x' } }] };
   const { agent: chief } = agentOf([delegate, 'done', delegate], { name: 'chief', tools: [], registry });
-  return { agent, chief, calls: () => calls };
+  return { agent, chief, reasons, calls: () => calls };
 }
 
 type Hanging = ReturnType<typeof hanging>;
@@ -90,6 +92,31 @@ test.each(places)('timeoutMs of the event or step ends a tool that never settles
   const { events, workflows } = await hub.introspect();
   const name = events[0]?.type ?? workflows[0]?.name ?? '';
   expect(await hub.deadLetters(name)).toMatchObject([{ name: 'HandlerTimeoutError' }]);
+});
+
+test.each(places)('hub.cancel aborts a tool that never settles: %s', async (_, register) => {
+  const { hub, clock } = testHub();
+  const agents = hanging();
+  const start = register(hub, agents);
+  await hub.start();
+  const { id, runId = id } = Object(await start()) as { id: string; runId?: string };
+  await clock.settle();
+  expect(await hub.cancel(runId)).toBe(true);
+  expect(agents.reasons).toMatchObject([{ code: expect.stringMatching(/^ERR_(WORKFLOW_)?CANCELLED$/) }]);
+  expect(await hub.find(runId)).toMatchObject([{ status: 'cancelled' }]);
+});
+
+test('hub.cancel aborts a model call', async () => {
+  const { hub, clock } = testHub();
+  const { agent, provider } = agentOf([{ content: 'late', delayMs: 60_000 }], { name: 'a' });
+  const asked = hub.event({ type: 'asked', handler: agent.asHandler() });
+  await hub.start();
+  const { id } = await hub.emit(asked, 'x');
+  await clock.settle();
+  expect(await hub.cancel(id)).toBe(true);
+  await clock.settle();
+  expect(provider.calls[0]?.options.signal?.reason).toMatchObject({ code: 'ERR_WORKFLOW_CANCELLED' });
+  expect(clock.pendingTimers).toBe(0);
 });
 
 test('a workflow function whose agent hangs is cancelled', async () => {

@@ -1,5 +1,7 @@
 import { messageOf, quote } from '../../errors.js';
 import { parseWithoutPrototypes } from '../../hub/events/payload.js';
+import { type Limit, selectLimit } from '../../hub/limits/limit.js';
+import type { LimitKeeper } from '../../hub/limits/limit-keeper.js';
 import { type Clock, systemClock } from '../../transports/clock.js';
 import { AbortableWaits, abortable } from '../abortable.js';
 import {
@@ -14,6 +16,7 @@ import { InvalidToolCallError, invalidArguments, ToolResultNotJsonError, ToolTim
 import { observeTool } from '../gen-ai-operations.js';
 import { cutText } from '../model/foreign-values.js';
 import type { ToolCall, ToolResult } from '../model/message.js';
+import { describeParts, isMedia, MediaResult, type Part, readResult } from '../model/part.js';
 import type { CallSpending } from '../model/token-usage.js';
 import type { Tool } from './tool.js';
 import type { ToolRegistry } from './tool-registry.js';
@@ -26,6 +29,17 @@ export interface ToolExecutorOptions {
   maxResultChars?: number;
   /** @default systemClock */
   clock?: Clock;
+  /** Takes permits of the limits of tools. @default calls take none */
+  limits?: LimitKeeper;
+}
+
+/** Content of the tool message of a result. */
+export interface ResultContent {
+  readonly content: string;
+  /** The content is the whole result as JSON. */
+  readonly isJson?: true;
+  /** Parts of a {@link MediaResult}. */
+  readonly parts?: Part[];
 }
 
 /** Executed tool call. */
@@ -37,6 +51,8 @@ export interface ExecutedCall {
   readonly isJson?: boolean;
   /** `true` if the signal aborted before the call ended, so that its effect is unknown. */
   readonly isInterrupted: boolean;
+  /** Nobody approved the call. */
+  readonly isDenied?: true;
   /** Spending of the agents that the call ran in an earlier delivery: it is not counted yet. */
   readonly spentBefore?: CallSpending;
 }
@@ -49,10 +65,11 @@ export const unknownEffect = 'the call may or may not have been executed';
 
 /** Executes the tool calls of a model. Never rejects: the error of a call becomes the `error` of its result. */
 export class ToolExecutor {
-  readonly #registry: ToolRegistry;
+  #registry: ToolRegistry;
   readonly #maxParallel: number;
   readonly #maxResultChars: number;
   readonly #clock: Clock;
+  readonly #limits: LimitKeeper | undefined;
   #running = 0;
   readonly #waiting: (() => void)[] = [];
 
@@ -62,12 +79,39 @@ export class ToolExecutor {
       maxParallel = Number.POSITIVE_INFINITY,
       maxResultChars = Number.POSITIVE_INFINITY,
       clock = systemClock,
+      limits,
     }: ToolExecutorOptions = {},
   ) {
     this.#registry = registry;
     this.#maxParallel = maxParallel;
     this.#maxResultChars = maxResultChars;
     this.#clock = clock;
+    this.#limits = limits;
+  }
+
+  /** Executes calls with these tools from now on. */
+  useTools(registry: ToolRegistry): void {
+    this.#registry = registry;
+  }
+
+  /**
+   * Returns the content of the tool message of a result, and if it is the whole result as JSON. Reads the bytes of media.
+   *
+   * @throws {ToolResultNotJsonError | InvalidOptionError}
+   */
+  contentOf(result: unknown, name: string): ResultContent | Promise<ResultContent> {
+    if (MediaResult.is(result)) return this.#contentOfMedia(result, name);
+    const whole = toResultContent(result, name);
+    const content = cutContent(whole, this.#maxResultChars);
+    return typeof result !== 'string' && content === whole ? { content, isJson: true } : { content };
+  }
+
+  async #contentOfMedia(result: MediaResult, name: string): Promise<ResultContent> {
+    const read = await readResult(result, name);
+    const text = typeof read === 'string' ? read : describeParts(read);
+    const content = cutContent(text, this.#maxResultChars);
+    if (typeof read === 'string') return { content };
+    return { content, parts: content === text ? read : [{ type: 'text', text: content }, ...read.filter(isMedia)] };
   }
 
   /** Executes calls in parallel, and resolves with one result per call, in the order of the calls. */
@@ -113,14 +157,22 @@ export class ToolExecutor {
       const known = this.#registry.entry(name)?.tool.name;
       result = await observeTool(call, known, ctx, () => {
         const { tool, input } = this.prepare(call);
-        hasStarted = true;
-        return this.#invoke(tool, input, (signal) => contextOfCall(ctx, call, signal, place), waits);
+        const invoke = (): PromiseLike<unknown> => {
+          hasStarted = true;
+          return this.#invoke(tool, input, (signal) => contextOfCall(ctx, call, signal, place), waits);
+        };
+        return this.#limits === undefined || tool.limit === undefined
+          ? invoke()
+          : this.#limits.run(selectLimit(tool.limit, input, subjectOf(tool)), waits, invoke);
       });
-      const whole = toResultContent(result, name);
-      const content = cutContent(whole, this.#maxResultChars);
+      const found = this.contentOf(result, name);
+      const { content, isJson = false, parts } = found instanceof Promise ? await found : found;
       const durationMs = this.#clock.monotonic() - startedAt;
-      const isJson = typeof result !== 'string' && content === whole;
-      return { result: { toolCallId, name, result, durationMs }, content, isJson, isInterrupted: false };
+      if (parts === undefined && !MediaResult.is(result)) {
+        return { result: { toolCallId, name, result, durationMs }, content, isJson, isInterrupted: false };
+      }
+      const withMedia = { toolCallId, name, result: content, ...(parts && { parts }), durationMs };
+      return { result: withMedia, content, isInterrupted: false };
     } catch (thrown) {
       const durationMs = this.#clock.monotonic() - startedAt;
       const isInterrupted = signal?.aborted === true && thrown === signal.reason;
@@ -141,6 +193,18 @@ export class ToolExecutor {
     return tool.timeoutMs === undefined
       ? waits.wait(tool.execute(input, contextWith()))
       : this.#executeInTime(tool, tool.timeoutMs, input, contextWith, waits.signal);
+  }
+
+  /** Returns the limit of a call; `undefined` if there is none, or the call is refused. */
+  limitOf(call: ToolCall): Limit | undefined {
+    if (this.#registry.entry(call.name)?.tool.limit === undefined) return undefined;
+    try {
+      const { tool, input } = this.prepare(call);
+      return tool.limit && selectLimit(tool.limit, input, subjectOf(tool));
+    } catch (error) {
+      if (error instanceof InvalidToolCallError) return undefined;
+      throw error;
+    }
   }
 
   /** Returns the tool and the input of a call. @throws {InvalidToolCallError} */
@@ -180,6 +244,10 @@ export class ToolExecutor {
   }
 }
 
+function subjectOf({ name }: Tool): string {
+  return `limit of tool ${quote(name)}`;
+}
+
 function errorText(thrown: unknown, hasStarted: boolean, isInterrupted: boolean): string {
   const message = thrown instanceof InvalidToolCallError ? thrown.forModel : messageOf(thrown);
   if (!hasStarted) return isInterrupted ? `not executed: ${message}` : message;
@@ -194,11 +262,11 @@ function logFailure(err: unknown, call: ToolCall, ctx: AgentContext, turn: numbe
 
 /** Parses the arguments of a call. @throws {InvalidToolCallError} */
 export function parseArguments({ name, arguments: text }: ToolCall): unknown {
-  if (text.trim() === '') return {};
   try {
     // A tool that copies or merges its input would get a prototype that the model chose.
     return parseWithoutPrototypes(text);
   } catch (cause) {
+    if (text.trim() === '') return {};
     const message = `the arguments of ${name} are not JSON`;
     throw new InvalidToolCallError(message, `${message}: ${messageOf(cause)}`);
   }

@@ -1,4 +1,5 @@
 import { describe, InvalidOptionError } from '../../errors.js';
+import { checkLimit } from '../../hub/limits/limit.js';
 import { compileJsonSchema, type JsonSchemaCheck, type JsonSchemaOptions } from '../../json-schema.js';
 import { OptionChecker } from '../../options.js';
 import { DuplicateToolError } from '../errors.js';
@@ -96,10 +97,11 @@ function schemaOf({ name, parameters }: Tool, options?: JsonSchemaOptions): Tool
 
 function checkTool(tool: Tool): void {
   const check = checkDefinition(tool);
-  const { execute, timeoutMs, retryable, needsApproval } = tool;
+  const { execute, timeoutMs, retryable, needsApproval, limit } = tool;
   check.that(typeof execute === 'function', 'execute', 'a function', execute);
   check.durationMs('timeoutMs', timeoutMs, { min: 1 });
   check.boolean('retryable', retryable);
+  if (limit !== undefined && typeof limit !== 'function') checkLimit(limit, `limit of tool ${describe(tool.name)}`);
   const isRule = needsApproval === undefined || ['boolean', 'function'].includes(typeof needsApproval);
   check.that(isRule, 'needsApproval', 'a boolean or a function', needsApproval);
 }

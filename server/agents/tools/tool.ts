@@ -1,6 +1,7 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
 import { describe, InvalidOptionError } from '../../errors.js';
 import { isStandardSchema, resolveSchema } from '../../hub/events/payload-schema.js';
+import type { Limit } from '../../hub/limits/limit.js';
 import type { AgentContext, ToolContext } from '../agent/agent-context.js';
 import { invalidArguments } from '../errors.js';
 import type { ToolDefinition } from '../model/message.js';
@@ -22,12 +23,25 @@ export interface Tool<TInput = unknown, TOutput = unknown> extends ToolDefinitio
   /** Milliseconds until the call fails and `ctx.signal` aborts. @default no limit */
   timeoutMs?: number;
   /**
+   * Limit that each execution takes a permit of, or a function that returns it for a call. A durable run that has to wait
+   * for more than a second holds no process meanwhile; other runs wait. Without a hub the limit holds within the process.
+   * @default no limit
+   */
+  // A method, for the same reason as `execute`.
+  limit?: Limit | LimitedCall<TInput>['limit'];
+  /**
    * `true` if a call is executed only after somebody approved it, or a function that returns `true` for such a call. If
    * the function throws, the call needs approval. Who decides: `approvals` of `asHandler`, or `onApproval` of `run`.
    * @default false
    */
   // A method, for the same reason as `execute`.
   needsApproval?: boolean | NeedsApproval<TInput>['needsApproval'];
+}
+
+/** Selects the limit of a call. */
+export interface LimitedCall<TInput> {
+  /** Returns the limit, such as `vendor.for(input.tenant)`. */
+  limit(input: TInput): Limit;
 }
 
 /** Decides if a call needs approval. */
@@ -37,9 +51,11 @@ export interface NeedsApproval<TInput> {
 }
 
 /** Options of {@link createTool}. */
-export interface ToolOptions<TInput, TOutput> extends Omit<Tool, 'parameters' | 'execute' | 'needsApproval'> {
+export interface ToolOptions<TInput, TOutput> extends Omit<Tool, 'parameters' | 'execute' | 'needsApproval' | 'limit'> {
   /** Executes the call, see {@link Tool.execute}. With a schema in `parameters`, it may be synchronous. */
   execute: (input: TInput, ctx: ToolContext) => TOutput;
+  /** See {@link Tool.limit}. The function receives the input before the schema's transforms. @default no limit */
+  limit?: Limit | LimitedCall<unknown>['limit'];
   /** See {@link Tool.needsApproval}. @default false */
   needsApproval?: boolean | NeedsApproval<NoInfer<TInput>>['needsApproval'];
 }
