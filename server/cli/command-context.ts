@@ -1,4 +1,6 @@
+import { userInfo } from 'node:os';
 import { InvalidArgumentError } from 'commander';
+import type { ActionOptions } from '../hub/operate/audit.js';
 import type { Connection } from './connection.js';
 import { ExitError, exitCodes, parseSince, type Terminal } from './terminal.js';
 
@@ -11,6 +13,8 @@ export interface CommandContext {
   readonly terminal: Terminal;
   /** Print JSON. */
   readonly json: boolean;
+  /** Place that the audit names. */
+  readonly via: 'cli' | 'mcp';
   /** Aborts at a signal that ends the process, and when nobody reads the output any more. */
   readonly signal: AbortSignal;
 }
@@ -57,4 +61,27 @@ export async function confirmBulk(
   const answer = await terminal.confirm(question, signal);
   if (answer === undefined) throw new ExitError(exitCodes.usage, `${question} Pass --yes to confirm.`);
   if (!answer) throw new ExitError(exitCodes.usage, 'Nothing was changed.');
+}
+
+/** Options of a command that acts. */
+export interface ActorFlags {
+  readonly by?: string;
+  readonly reason?: string;
+}
+
+/** Returns who acts, for the audit: the name of the option, or else that of the user of the operating system. */
+export function actorOf(
+  { via }: Pick<CommandContext, 'via'>,
+  { by = userName(), reason }: ActorFlags,
+): ActionOptions & { readonly by: string } {
+  return { by, via, ...(reason !== undefined && { reason }) };
+}
+
+/** Returns the name of the user; a container may have a user without one. */
+export function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return 'unknown';
+  }
 }

@@ -30,6 +30,8 @@ export interface CommandSurroundings {
 
 /** Command line as the package has it. */
 export interface CommandLine {
+  /** Path of the binary. */
+  readonly program: string;
   start(args: readonly string[], surroundings?: CommandSurroundings): RunningCommand;
   /** Runs a command to its end. */
   run(...args: readonly string[]): Promise<CommandResult>;
@@ -60,6 +62,7 @@ export async function buildCommandLine(): Promise<CommandLine> {
     return { child, ended: once(child, 'close').then(([code]) => ({ code, stdout, stderr })) };
   };
   return {
+    program: join(outDir, 'cli/main.js'),
     start,
     run: (...args) => start(args).ended,
     remove: () => rm(outDir, { recursive: true }),

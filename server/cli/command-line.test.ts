@@ -15,6 +15,7 @@ import { redisTransport } from '../transports/redis/redis-transport.js';
 import { sqliteTransport } from '../transports/sqlite/sqlite-transport.js';
 import type { Transport } from '../transports/transport.js';
 import { buildCommandLine, type CommandLine, type CommandResult } from './command-line.fixture.js';
+import { runInProcess } from './in-process.fixture.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'hubline-command-line-'));
 let commandLine: CommandLine;
@@ -44,7 +45,7 @@ const stores: [string, () => Store][] = [
     },
   ],
   [
-    'a file that another process owns',
+    'a file that a hub owns',
     () => {
       const file = join(folder, `${randomUUID()}.db`);
       return { transport: sqliteTransport({ file }), args: ['--file', file] };
@@ -146,7 +147,7 @@ describe.each(stores)('hubline on %s', (_, openStore) => {
   afterAll(() => hub.stop({ drainMs: 0 }));
 
   const hubline = (...args: string[]): Promise<CommandResult> =>
-    commandLine.run(...args, ...store.args, '--timeout', '60');
+    runInProcess([...args, ...store.args, '--timeout', '60']);
 
   it('finds failures among 10,000 events from a request, shows step and turn, and replays them', async () => {
     const ticks = Array.from({ length: 1_000 }, (_, index) => ({ index }));
@@ -256,7 +257,7 @@ describe.each(stores)('hubline on %s', (_, openStore) => {
     expect(await hubline('cancel', id)).toMatchObject({ code: 3 });
     const { runId } = await hub.startWorkflow('rest', null);
     await vi.waitFor(async () => expect(await hub.find(runId)).toMatchObject([{ status: 'suspended' }]));
-    expect(JSON.parse((await hubline('cancel', runId, '--json')).stdout)).toEqual({ cancelled: 1 });
+    expect(JSON.parse((await hubline('cancel', runId, '--json')).stdout)).toEqual({ cancelled: true });
     expect(await hub.find(runId)).toMatchObject([{ status: 'cancelled' }]);
   });
 

@@ -4,9 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { type PostgresServer, startPostgresServer } from '../../scripts/postgres-server.js';
 import { type RedisServer, startRedisServer } from '../../scripts/redis-server.js';
 import { createHub } from '../hub/create-hub.js';
 import { createWorkflow } from '../hub/runs/workflow.js';
+import { postgresTransport } from '../transports/postgres/postgres-transport.js';
 import { redisTransport } from '../transports/redis/redis-transport.js';
 import { sqliteTransport } from '../transports/sqlite/sqlite-transport.js';
 import type { CommandResult } from './command-line.fixture.js';
@@ -16,16 +18,27 @@ import { unprivileged } from './unprivileged.fixture.js';
 
 /** Arguments of each command, and its end on a store without hubs: code, and text on the standard error. */
 const commands: readonly (readonly [args: readonly string[], code: number, stderr: string])[] = [
+  // First, because the others act on the same tables of Postgres.
+  [['audit'], 0, 'Nobody has acted yet.'],
   [['status'], 3, 'No process has registered a type here. Start one, or check '],
   [['events'], 0, ''],
   [['events', 'order.placed'], 3, 'UnknownEventError: '],
   [['show', 'e-1'], 3, 'No event or run with the id e-1'],
+  [['why', 'e-1'], 3, 'no event or run "e-1" is pending or retained'],
+  [['export', '--open'], 3, 'No process has registered a workflow here.'],
   [['request', 'checkout-17'], 3, 'checkout-17'],
+  [['search', '--tag', 'customer-17'], 3, 'No event or run with the tag customer-17 is retained.'],
+  [['search', '--key', 'c-17', '--status', 'failed'], 3, 'No event or run with the key c-17 is retained.'],
+  [['errors'], 0, 'Nothing failed.'],
   [['dead-letters'], 0, 'No process has registered a type here. Pass the type'],
   [['dead-letters', 'order.placed', '--payload'], 3, 'UnknownEventError: '],
   [['replay', 'e-1'], 3, 'There is no dead letter e-1.'],
   [['replay', '--type', 'order.placed', '--yes'], 3, 'UnknownEventError: '],
+  [['replay', '--error', '3f9a01b2c4d5', '--yes'], 3, 'There is no error group 3f9a01b2c4d5.'],
   [['cancel', 'e-1'], 3, 'e-1 is unknown'],
+  [['fork', 'e-1', '--from', 'ship'], 3, 'No run with the id e-1 is retained.'],
+  [['pause', '--type', 'order.placed', '--reason', 'r'], 3, 'UnknownTargetError: '],
+  [['resume', '--service', 'mail'], 3, 'service mail is not paused.'],
   [['approve', 'e-1'], 3, 'e-1 waits for no approval'],
   [['refuse', 'e-1', '--reason', 'too much'], 3, 'e-1 waits for no approval'],
   [['retire', 'mail', '--yes'], 3, 'NotSubscribedError: '],
@@ -37,7 +50,9 @@ const dashboard = ['dashboard', '--port', '0'];
 
 const folder = mkdtempSync(join(tmpdir(), 'hubline-every-command-'));
 let redis: RedisServer;
+let postgres: PostgresServer;
 beforeAll(async () => {
+  postgres = await startPostgresServer();
   chmodSync(folder, 0o755);
   redis = await startRedisServer();
   const admin = new Redis(redis.url);
@@ -46,6 +61,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await redis.release();
+  await postgres.release();
   rmSync(folder, { recursive: true });
 });
 
@@ -53,6 +69,15 @@ async function createEmptyFile(file: string): Promise<void> {
   const hub = createHub({ transport: sqliteTransport({ file }) });
   await hub.start();
   await hub.stop();
+}
+
+/** Creates the tables, of which all tests need one set alone. */
+async function createEmptySchema(): Promise<string> {
+  const schema = 'empty';
+  const hub = createHub({ transport: postgresTransport({ connectionString: postgres.url, schema }) });
+  await hub.start();
+  await hub.stop();
+  return schema;
 }
 
 /** Runs every command on a store that cannot be used. */
@@ -76,7 +101,9 @@ it('reports an output that cannot be written', async () => {
 
 it('has a row for each command', () => {
   const names = createProgram(async () => {}).commands.map((command) => command.name());
-  expect(new Set([...commands.map(([args]) => args[0]), 'dashboard'])).toEqual(new Set(names));
+  expect(new Set([...commands.map(([args]) => args[0]), 'dashboard', 'demo', 'mcp', 'migrate'])).toEqual(
+    new Set(names),
+  );
 });
 
 it('explains its commands, and refuses wrong arguments', async () => {
@@ -88,13 +115,23 @@ it('explains its commands, and refuses wrong arguments', async () => {
     'status',
     'events',
     'show',
+    'why',
+    'export',
     'request',
+    'search',
+    'errors',
     'dead-letters',
     'replay',
     'cancel',
+    'fork',
+    'pause',
+    'resume',
     'approve',
     'refuse',
     'retire',
+    'audit',
+    'mcp',
+    'migrate',
     'watch',
   ]);
   const helps = await Promise.all(
@@ -102,13 +139,15 @@ it('explains its commands, and refuses wrong arguments', async () => {
   );
   for (const { command, code, stdout } of helps) {
     expect([command, code]).toEqual([command, 0]);
-    expect(stdout).toMatch(new RegExp(`--file <path>[^]*--json[^]*\nExamples:\n  hubline ${command}`));
+    const store = command === 'migrate' ? '--postgres <url>' : '--file <path>';
+    expect(stdout).toMatch(new RegExp(`${store}[^]*--json[^]*\nExamples:\n  hubline ${command}`));
   }
   const refused = [
     ['show'],
     ['unknown'],
     ['status', '--jsn'],
     ['status', '--file', 'hub.db', '--redis', 'redis://127.0.0.1'],
+    ['status', '--postgres', 'postgres://127.0.0.1', '--file', 'hub.db'],
     ['status', '--timeout', '0'],
     ['status', '--timeout', '1e99'],
     ['watch', '--interval', '2147484'],
@@ -116,6 +155,13 @@ it('explains its commands, and refuses wrong arguments', async () => {
     ['replay', 'e-1', '--since', '2h'],
     ['replay', 'e-1', '--limit', '5'],
     ['replay', 'e-1', '--request', 'r-1'],
+    ['search'],
+    ['fork', 'e-1'],
+    ['search', '--tag', 'a', '--key', 'b'],
+    ['search', '--tag', 'a', '--status', 'broken'],
+    ['pause', '--type', 'a'],
+    ['pause', '--reason', 'r'],
+    ['resume', '--type', 'a', '--service', 'b'],
     ['dashboard', '--port', ''],
     ['dashboard', '--port', '0x50'],
   ];
@@ -127,9 +173,11 @@ it('explains its commands, and refuses wrong arguments', async () => {
 it('refuses an empty text as any argument and any option', async () => {
   const empty = createProgram(async () => {}).commands.flatMap((command) => {
     const args = command.registeredArguments.map(() => 'a');
-    const withEmpty = args.map((_, index) => [command.name(), ...args.with(index, '')]);
+    const mandatory = command.options.filter((option) => option.mandatory);
+    const needed = mandatory.map(({ long, required }) => (required ? `${long}=a` : `${long}`));
+    const withEmpty = args.map((_, index) => [command.name(), ...needed, ...args.with(index, '')]);
     const options = command.options.filter(({ required }) => required);
-    return [...withEmpty, ...options.map(({ long }) => [command.name(), ...args, `${long}=`])];
+    return [...withEmpty, ...options.map(({ long }) => [command.name(), ...needed, ...args, `${long}=`])];
   });
   const results = await Promise.all(empty.map(async (args) => ({ args, ...(await runInProcess(args)) })));
   const stderr = expect.stringMatching(
@@ -141,6 +189,7 @@ it('refuses an empty text as any argument and any option', async () => {
 
 describe.each<[string, () => Promise<string[]>]>([
   ['a Redis', async () => ['--redis', redis.url, '--prefix', randomUUID()]],
+  ['a Postgres', async () => ['--postgres', postgres.url, '--schema', await createEmptySchema()]],
   [
     'a file',
     async () => {

@@ -27,6 +27,12 @@ describe('Terminal', () => {
     expect(piped.err()).toBe('');
   });
 
+  it('escapes in JSON the control characters that a terminal obeys', () => {
+    const { terminal, out } = open();
+    terminal.json({ text: '\u001b[2J \u007f \u009b2J' });
+    expect(out()).toBe('{\n  "text": "\\u001b[2J \\u007f \\u009b2J"\n}\n');
+  });
+
   it('replaces a frame on a terminal, and appends it elsewhere', () => {
     const { terminal, out } = open();
     terminal.frame(['a\u001b[2J', 'b']);

@@ -1,34 +1,37 @@
 import { once } from 'node:events';
 import { createInterface } from 'node:readline/promises';
+import type { Readable, Writable } from 'node:stream';
 
-/** Streams of the process that runs the command line. */
+/** Streams of the process that runs the command line, or those of a tool call. */
 export interface Streams {
-  readonly stdin: NodeJS.ReadStream;
-  readonly stdout: NodeJS.WriteStream;
-  readonly stderr: NodeJS.WriteStream;
+  readonly stdin: Readable & { readonly isTTY?: boolean };
+  readonly stdout: Writable & { readonly isTTY?: boolean };
+  readonly stderr: Writable & { readonly isTTY?: boolean };
 }
 
 const barWidth = 24;
 
 /** Writes results to the standard output, and everything else to the standard error. */
 export class Terminal {
-  readonly #streams: Streams;
+  readonly streams: Streams;
 
   constructor(streams: Streams) {
-    this.#streams = streams;
+    this.streams = streams;
   }
 
   /** The output is a terminal, so that a table may replace the former one. */
   get isInteractive(): boolean {
-    return this.#streams.stdout.isTTY === true;
+    return this.streams.stdout.isTTY === true;
   }
 
   line(text = ''): void {
-    this.#streams.stdout.write(`${plain(text)}\n`);
+    this.streams.stdout.write(`${plain(text)}\n`);
   }
 
   json(value: unknown): void {
-    this.#streams.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
+    // JSON allows these control characters, which some terminals obey.
+    const text = JSON.stringify(value, null, 2).replaceAll(/[\u007f-\u009f]/g, escapeCharacter);
+    this.streams.stdout.write(`${text}\n`);
   }
 
   /** Writes rows as columns of equal width. Writes nothing without rows. */
@@ -41,29 +44,29 @@ export class Terminal {
     // Moves the cursor to the top, and clears what is right of each line and below the last one.
     const clear = this.isInteractive;
     const text = lines.map((line) => `${plain(line)}${clear ? '\u001b[K' : ''}\n`).join('');
-    this.#streams.stdout.write(clear ? `\u001b[H${text}\u001b[J` : text);
+    this.streams.stdout.write(clear ? `\u001b[H${text}\u001b[J` : text);
   }
 
   /** Waits until the output is written or has failed. */
   async flush(): Promise<void> {
-    await new Promise((resolve) => this.#streams.stdout.write('', resolve));
+    await new Promise((resolve) => this.streams.stdout.write('', resolve));
   }
 
   note(text: string): void {
-    this.#streams.stderr.write(`${plain(text)}\n`);
+    this.streams.stderr.write(`${plain(text)}\n`);
   }
 
   /** Shows the progress of a bulk action if the standard error is a terminal. */
   progress(done: number, total: number): void {
-    if (this.#streams.stderr.isTTY !== true) return;
+    if (this.streams.stderr.isTTY !== true) return;
     const filled = Math.round((done / total) * barWidth);
     const bar = '#'.repeat(filled).padEnd(barWidth, '-');
-    this.#streams.stderr.write(`\r[${bar}] ${done}/${total}${done === total ? '\n' : ''}`);
+    this.streams.stderr.write(`\r[${bar}] ${done}/${total}${done === total ? '\n' : ''}`);
   }
 
   /** Asks a question that is answered with yes or no; an abort is a no. Returns `undefined` if nobody can answer. */
   async confirm(question: string, signal: AbortSignal): Promise<boolean | undefined> {
-    const { stdin, stderr } = this.#streams;
+    const { stdin, stderr } = this.streams;
     if (stdin.isTTY !== true) return undefined;
     // The store answered after the interrupt.
     if (signal.aborted) return false;
@@ -80,6 +83,10 @@ export class Terminal {
       prompt.close();
     }
   }
+}
+
+function escapeCharacter(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
 /** Returns rows below their headings, in columns of equal width. Numbers are aligned to the right. */

@@ -1,14 +1,16 @@
-import { UnknownEventError } from '../../hub/errors.js';
 import type { Hub } from '../../hub/hub.js';
 import type { DeadLetter } from '../../hub/introspection/dead-letters.js';
-import { nearestNames } from '../../hub/nearest-names.js';
-import { workflowType } from '../../transports/delivery.js';
-import { type CommandContext, confirmBulk, nothingRegistered } from '../command-context.js';
+import type { ErrorGroup } from '../../hub/introspection/error-groups.js';
+import { recordAction, targetOfMany } from '../../hub/operate/audit.js';
+import { deadLetterPlaces } from '../../hub/operate/dead-letter-places.js';
+import { type ActorFlags, actorOf, type CommandContext, confirmBulk, nothingRegistered } from '../command-context.js';
 import { ExitError, exitCodes, formatAge, formatCount } from '../terminal.js';
 
 /** Restriction of dead letters on the command line. */
 export interface DeadLetterQuery {
   readonly request?: string;
+  /** Id of an error group. */
+  readonly error?: string;
   /** Epoch milliseconds. */
   readonly since?: number;
   readonly limit: number;
@@ -56,79 +58,124 @@ async function knowsTypes({ connection }: CommandContext): Promise<boolean> {
   return events.length + workflows.length > 0;
 }
 
-/** Replays one dead letter in each service that has it, or all of a type. @throws {ExitError} if there is none */
+/** Options of `hubline replay`. */
+export interface ReplayFlags extends DeadLetterQuery, ActorFlags {
+  readonly type?: string;
+  readonly yes?: boolean;
+}
+
+/** Replays dead letters in each service that has them, or all of a type. @throws {ExitError} if one is missing */
 export async function replay(
   context: CommandContext,
-  id: string | undefined,
-  { type, yes = false, ...query }: DeadLetterQuery & { readonly type?: string; readonly yes?: boolean },
+  ids: readonly string[],
+  { type, yes = false, by, reason, ...query }: ReplayFlags,
 ): Promise<void> {
-  if ((id === undefined) === (type === undefined)) {
-    throw new ExitError(exitCodes.usage, 'Pass either the id of a dead letter or --type.');
+  const { error } = query;
+  const isBulk = type !== undefined || error !== undefined;
+  if ((ids.length === 0) === !isBulk) {
+    throw new ExitError(exitCodes.usage, 'Pass either ids of dead letters, or --type or --error.');
   }
   const { connection, terminal, json, signal } = context;
-  const isOne = id !== undefined;
-  const found = isOne ? await findOne(context, id) : await findDeadLetters(context, type, query);
+  const hub = await connection.hub();
+  const found = isBulk ? await findDeadLetters(context, type, query) : await findByIds(hub, ids);
+  const missing = ids
+    .filter((id) => !found.some((dead) => dead.id === id))
+    .map((id) => `There is no dead letter ${id}.`);
   if (found.length === 0) {
-    throw new ExitError(
-      exitCodes.notFound,
-      isOne ? `There is no dead letter ${id}.` : 'There are no such dead letters.',
-    );
+    throw new ExitError(exitCodes.notFound, isBulk ? 'There are no such dead letters.' : missing.join('\n'));
   }
-  if (!isOne) await confirmBulk(context, `Replay ${formatCount(found.length, 'dead letter')} of ${type}?`, yes);
+  const source = error === undefined ? type : `group ${error}`;
+  if (isBulk) await confirmBulk(context, `Replay ${formatCount(found.length, 'dead letter')} of ${source}?`, yes);
+  const actor = actorOf(context, { ...(by !== undefined && { by }), ...(reason !== undefined && { reason }) });
+  const [only, ...others] = found;
+  const target = targetOfMany(found.map(({ id }) => id));
+  if (only !== undefined && others.length === 0) {
+    await recordAction(hub, 'replay', { id: only.id, service: only.service }, actor);
+  } else
+    await recordAction(
+      hub,
+      'replay',
+      { ...target, ...(type !== undefined && { type }), ...(error !== undefined && { errorGroup: error }) },
+      actor,
+    );
   const failures: string[] = [];
   let tried = 0;
-  for (const dead of found) {
+  for (const { id, service } of found) {
     if (signal.aborted) break;
-    const hub = await connection.hub(dead.service);
-    await hub.replay(dead.id).catch((error: unknown) => failures.push(`${dead.id}: ${messageOf(error)}`));
+    await hub.replay(id, { service }).catch((error: unknown) => failures.push(`${id}: ${messageOf(error)}`));
     tried += 1;
-    if (!isOne) terminal.progress(tried, found.length);
+    if (isBulk) terminal.progress(tried, found.length);
   }
   const replayed = tried - failures.length;
   if (json) terminal.json({ replayed, failures });
   else terminal.line(`Replayed ${replayed} of ${found.length}.`);
   if (tried < found.length) failures.push(`Interrupted: ${found.length - tried} of ${found.length} not replayed.`);
-  if (failures.length > 0) throw new ExitError(exitCodes.failed, failures.join('\n'));
+  if (failures.length > 0) throw new ExitError(exitCodes.failed, [...failures, ...missing].join('\n'));
+  if (missing.length > 0) throw new ExitError(exitCodes.notFound, missing.join('\n'));
 }
 
-async function findOne({ connection }: CommandContext, id: string): Promise<{ id: string; service: string }[]> {
-  const hub = await connection.hub();
-  const found = await hub.find(id);
-  return found.filter(({ isDeadLetter }) => isDeadLetter === true).map(({ service }) => ({ id, service }));
+/** Prints the error groups of all types, or of one. */
+export async function errors(context: CommandContext, type: string | undefined): Promise<void> {
+  const { connection, terminal, json } = context;
+  const found = await (await connection.hub()).errorGroups(type);
+  if (json) {
+    terminal.json(found);
+    return;
+  }
+  const now = Date.now();
+  terminal.table(
+    ['group', 'type', 'failures', 'attempts', 'dead', 'first', 'last', 'release', 'error'],
+    found.map((group) => [
+      group.id,
+      group.eventType ?? group.workflow ?? '',
+      String(group.failures),
+      String(group.attempts),
+      String(group.deadLetters),
+      formatAge(group.firstSeenAt, now),
+      formatAge(group.lastSeenAt, now),
+      group.firstRelease ?? '',
+      `${group.name}: ${group.message}`,
+    ]),
+  );
+  if (found.some(({ deadLetters: open }) => open > 0)) terminal.note('Replay a group: hubline replay --error GROUP');
+  if (found.length === 0) terminal.note('Nothing failed.');
+}
+
+/** Returns an error group. @throws {ExitError} if there is none with the id */
+async function findGroup(hub: Hub, id: string, type: string | undefined): Promise<ErrorGroup> {
+  const found = (await hub.errorGroups(type)).find((group) => group.id === id);
+  if (found === undefined) throw new ExitError(exitCodes.notFound, `There is no error group ${id}.`);
+  return found;
+}
+
+async function findByIds(hub: Hub, ids: readonly string[]): Promise<{ id: string; service: string }[]> {
+  const found: { id: string; service: string }[] = [];
+  for (const id of new Set(ids)) {
+    const events = await hub.find(id);
+    found.push(...events.filter(({ isDeadLetter }) => isDeadLetter === true).map(({ service }) => ({ id, service })));
+  }
+  return found;
 }
 
 async function findDeadLetters(
   { connection }: CommandContext,
   type: string | undefined,
-  { request, since, limit }: DeadLetterQuery,
+  { request, error, since, limit }: DeadLetterQuery,
 ): Promise<FoundDeadLetter[]> {
   const hub = await connection.hub();
   const found: FoundDeadLetter[] = [];
-  for (const { name, service } of await placesOf(hub, type)) {
-    const owner = await connection.hub(service);
-    const letters = await owner.deadLetters(name, {
+  const grouped = error === undefined ? undefined : await findGroup(hub, error, type);
+  for (const { name, service } of await deadLetterPlaces(hub, grouped?.eventType ?? grouped?.workflow ?? type)) {
+    const letters = await hub.deadLetters(name, {
       limit,
+      service,
       ...(request !== undefined && { requestId: request }),
+      ...(error !== undefined && { errorGroup: error }),
       ...(since !== undefined && { since }),
     });
     found.push(...letters.map((letter) => ({ ...letter, type: name, service })));
   }
   return found.sort((a, b) => b.at - a.at).slice(0, limit);
-}
-
-/** Returns the names and services with dead letters. @throws {UnknownEventError} if no process ever had the type */
-async function placesOf(hub: Hub, type: string | undefined): Promise<{ name: string; service: string }[]> {
-  const { events, workflows } = await hub.introspect();
-  const all = [...events.map((event) => event.type), ...workflows.map(({ name }) => name)];
-  const names = [...new Set(type === undefined ? all : [type])];
-  const counts = await hub.transport.counts.get(names.flatMap((name) => [name, workflowType(name)]));
-  const isKnown = type === undefined || all.includes(type) || counts.some(({ services }) => services.length > 0);
-  if (!isKnown) throw new UnknownEventError(type, nearestNames(type, all), undefined, 'hubline events lists the types');
-  return names.flatMap((name, index) => {
-    const services = counts.slice(2 * index, 2 * index + 2).flatMap((count) => count.services);
-    const withDead = services.filter((share) => share.counts.deadLetters > 0).map(({ service }) => service);
-    return [...new Set(withDead)].map((service) => ({ name, service }));
-  });
 }
 
 function messageOf(error: unknown): string {

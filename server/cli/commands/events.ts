@@ -48,7 +48,7 @@ function countRows({ events: types, workflows, hub: { now } }: HubIntrospection)
 }
 
 /** Prints a line per event. */
-function printEvents(terminal: CommandContext['terminal'], found: readonly EventSummary[]): void {
+export function printEvents(terminal: CommandContext['terminal'], found: readonly EventSummary[]): void {
   const now = Date.now();
   terminal.table(
     ['id', 'type', 'status', 'accepted', 'attempt', 'error'],

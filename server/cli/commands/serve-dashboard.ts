@@ -1,8 +1,11 @@
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
+import { fileURLToPath } from 'node:url';
 import { createDashboardHandler } from '../../dashboard/create-dashboard-handler.js';
 import { canonicalHost, isLoopbackHost } from '../../options.js';
 import type { CommandContext } from '../command-context.js';
+import { ExitError } from '../terminal.js';
 
 /** Options of `hubline dashboard`. */
 export interface DashboardFlags {
@@ -32,4 +35,23 @@ export async function serveDashboard(
   if (!signal.aborted) await once(signal, 'abort');
   server.close();
   server.closeAllConnections();
+}
+
+/**
+ * Runs the demo shop with its dashboard in a process of its own, which reads the arguments and receives the signals of
+ * the terminal.
+ *
+ * @throws {ExitError} with its exit code
+ */
+export async function runDemo({ signal }: Pick<CommandContext, 'signal'>, args: readonly string[]): Promise<void> {
+  // Its place in the package, beside the folder of the command line.
+  const program = fileURLToPath(new URL('../demo/main.js', import.meta.url));
+  const shop = spawn(process.execPath, [program, ...args], { stdio: 'inherit' });
+  const stop = (): void => void shop.kill('SIGTERM');
+  signal.addEventListener('abort', stop);
+  const [code] = await once(shop, 'exit');
+  signal.removeEventListener('abort', stop);
+  // A signal can end it before it listens for one.
+  if (code === 0 || (code === null && signal.aborted)) return;
+  throw new ExitError(typeof code === 'number' ? code : 1, `The demo ended with code ${code}.`);
 }

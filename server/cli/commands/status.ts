@@ -1,5 +1,6 @@
 import type { Problem, ProblemKind } from '../../hub/introspection/health.js';
 import type { HubIntrospection } from '../../hub/introspection/introspection.js';
+import type { Pause } from '../../hub/pauses.js';
 import { type CommandContext, nothingRegistered } from '../command-context.js';
 import { ExitError, exitCodes, formatAge, formatCount } from '../terminal.js';
 
@@ -21,6 +22,7 @@ export async function status({ connection, terminal, json }: CommandContext): Pr
     terminal.line(
       `received ${received}, failed ${failed}, pending ${pending}, dead letters ${deadLetters}; last 5 min: received ${totals.recent.last5Min.received}, failed ${totals.recent.last5Min.failed}`,
     );
+    for (const pause of health.paused) terminal.line(`- ${describePause(pause, now)}`);
     for (const problem of health.problems) terminal.line(`- ${describeProblem(problem, now)}`);
     const omitted = health.problemCount - health.problems.length;
     if (omitted > 0) terminal.line(`and ${formatCount(omitted, 'more problem')}`);
@@ -35,6 +37,12 @@ function describeCount({ events, workflows, agents }: HubIntrospection): string 
     formatCount(agents.length, 'agent'),
   ];
   return parts.join(', ');
+}
+
+function describePause({ target, by, reason, since }: Pause, now: number): string {
+  const name = Object.values(target).join(' ');
+  const subject = 'service' in target ? `service ${name}` : name;
+  return `paused ${subject}, by ${by}, since ${formatAge(since, now)}: ${reason}`;
 }
 
 const countedBy: { readonly [K in ProblemKind]?: string } = {
