@@ -33,7 +33,7 @@ export function createAccessGuard<TRequest, THandled>(
 
   async function check(allows: NonNullable<typeof authorize>, request: TRequest): Promise<Refusal<THandled>> {
     try {
-      const answer = await settled(() => allows(request), clock);
+      const answer = await settleWithin(() => allows(request), clock);
       if (answer === true) return undefined;
       if (answer === timedOut) {
         logRefusal(`authorize did not settle within ${authorizeTimeoutMs} ms`);
@@ -58,11 +58,13 @@ export function createAccessGuard<TRequest, THandled>(
   };
 }
 
-const timedOut = Symbol('timed out');
+/** Result of {@link settleWithin} if nothing was settled in time. */
+export const timedOut: unique symbol = Symbol('timed out');
 
-async function settled(allows: () => boolean | Promise<boolean>, clock: Clock): Promise<unknown> {
+/** Calls `authorize`, which must settle within 10 seconds. */
+export async function settleWithin<T>(allows: () => T | Promise<T>, clock: Clock): Promise<T | typeof timedOut> {
   let stop = (): void => {};
-  const timeout = new Promise<symbol>((resolve) => {
+  const timeout = new Promise<typeof timedOut>((resolve) => {
     const timer = clock.after(authorizeTimeoutMs, () => resolve(timedOut));
     stop = () => timer.cancel();
   });

@@ -64,12 +64,13 @@ interface Exchange {
 }
 
 /** Returns the host that a request names: HTTP/2 has a pseudo-header in place of `Host`, and in preference to it. */
-function authorityOf({ headers }: IncomingMessage): string | undefined {
+export function authorityOf({ headers }: IncomingMessage): string | undefined {
   const authority = headers[':authority'];
   return typeof authority === 'string' ? authority : headers.host;
 }
 
-function readRequest(req: IncomingMessage, basePath: string): DashboardRequest {
+/** Returns the targets that a request may mean, best first. */
+export function targetsOf(req: IncomingMessage, basePath: string): readonly string[] {
   const { url, originalUrl, baseUrl }: { url?: unknown; originalUrl?: unknown; baseUrl?: unknown } = req;
   const targets: string[] = [];
   if (typeof url === 'string') {
@@ -79,9 +80,13 @@ function readRequest(req: IncomingMessage, basePath: string): DashboardRequest {
   }
   // Connect-style frameworks strip the mount path from `url`, not from `originalUrl`.
   if (typeof originalUrl === 'string') targets.push(originalUrl);
+  return targets;
+}
+
+function readRequest(req: IncomingMessage, basePath: string): DashboardRequest {
   return {
     method: req.method,
-    targets,
+    targets: targetsOf(req, basePath),
     acceptEncoding: req.headers['accept-encoding'],
     ifNoneMatch: req.headers['if-none-match'],
   };

@@ -28,6 +28,7 @@ export interface DashboardSettings<TRequest, THandled> extends AccessRules<TRequ
   /** Normalized. */
   readonly basePath: string;
   readonly frameAncestors: readonly string[];
+  readonly actions: string | undefined;
   /** Function that creates the dashboard, for messages. */
   readonly owner: string;
 }
@@ -35,7 +36,7 @@ export interface DashboardSettings<TRequest, THandled> extends AccessRules<TRequ
 /** Creates the core of a dashboard. @throws {InvalidOptionError} if `hub` is not a hub */
 export function createDashboardCore<TRequest, THandled>(
   hub: Hub,
-  { basePath, frameAncestors, owner, ...rules }: DashboardSettings<TRequest, THandled>,
+  { basePath, frameAncestors, actions, owner, ...rules }: DashboardSettings<TRequest, THandled>,
 ): DashboardCore<TRequest, THandled> {
   checkHub(hub);
   const { logger } = hub;
@@ -45,6 +46,7 @@ export function createDashboardCore<TRequest, THandled>(
   const limited = createLimitedLog(() => clock.monotonic());
   const route = createRouter(hub, {
     basePath,
+    actions,
     onFailure: (error) => logError(error, 'dashboard: failed to read the hub'),
   });
   if (isOpen && process.env['NODE_ENV'] === 'production') {
@@ -79,7 +81,8 @@ export function createDashboardCore<TRequest, THandled>(
   };
 }
 
-function checkHub(hub: unknown): asserts hub is Hub {
+/** @throws {InvalidOptionError} unless it is a hub */
+export function checkHub(hub: unknown): asserts hub is Hub {
   const valid = typeof hub === 'object' && hub !== null && 'introspect' in hub && 'transport' in hub && 'logger' in hub;
   if (!valid) throw new InvalidOptionError('hub', 'a hub created by createHub', hub);
 }

@@ -293,7 +293,7 @@ describe('invalid arguments', () => {
     [{ authorize: 'admin' }, 'authorize of createDashboardHandler must be a function, got a string'],
     [
       { authorise: () => true },
-      'one of basePath, authorize, onUnauthorized, allowedHosts, frameAncestors, got "authorise"',
+      'one of basePath, authorize, onUnauthorized, allowedHosts, frameAncestors, actions, got "authorise"',
     ],
     [
       { authorize: () => true, onUnauthorized: '/login' },

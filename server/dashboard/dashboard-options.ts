@@ -27,6 +27,13 @@ export interface CommonDashboardOptions {
    * @default ["'none'"]
    */
   frameAncestors?: readonly string[];
+  /**
+   * Path at which `createActionsHandler` is mounted on the same origin, as browsers see it, such as `/ops/hub-actions`. The
+   * page then shows the actions that its user may carry out.
+   *
+   * @default the page is read-only
+   */
+  actions?: string;
 }
 
 /** Options of `createDashboardHandler`. */
@@ -72,9 +79,18 @@ export interface ResolvedDashboardOptions {
   readonly basePath: string;
   readonly frameAncestors: readonly string[];
   readonly isAllowedHost: HostCheck;
+  /** Normalized. */
+  readonly actions: string | undefined;
 }
 
-const names = ['basePath', 'authorize', 'onUnauthorized', 'allowedHosts', 'frameAncestors'];
+const names: readonly (keyof DashboardOptions)[] = [
+  'basePath',
+  'authorize',
+  'onUnauthorized',
+  'allowedHosts',
+  'frameAncestors',
+  'actions',
+];
 
 /**
  * Checks the options and applies the defaults.
@@ -88,7 +104,7 @@ export function resolveDashboardOptions(
 ): ResolvedDashboardOptions {
   // A misspelt `authorize` must not leave the dashboard open.
   const check = new OptionChecker(options, names, owner);
-  const { basePath = '/', authorize, onUnauthorized, allowedHosts, frameAncestors = ["'none'"] } = options;
+  const { basePath = '/', authorize, onUnauthorized, allowedHosts, frameAncestors = ["'none'"], actions } = options;
   check.function('authorize', authorize);
   check.function('onUnauthorized', onUnauthorized);
   check.that(
@@ -101,5 +117,6 @@ export function resolveDashboardOptions(
     basePath: normalizeBasePath(basePath),
     frameAncestors: checkFrameAncestors(frameAncestors),
     isAllowedHost: createHostCheck(allowedHosts),
+    actions: actions === undefined ? undefined : normalizeBasePath(actions, 'actions'),
   };
 }

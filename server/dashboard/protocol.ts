@@ -5,7 +5,9 @@
  */
 
 import type { AgentIntrospection, AgentSummary } from '../hub/events/reported-agents.js';
+import type { ErrorGroup } from '../hub/introspection/error-groups.js';
 import type { EventDetails, EventSummary, RequestDetails } from '../hub/introspection/event-search.js';
+import type { Backlog, Explanation } from '../hub/introspection/explain.js';
 import type { Health, Problem } from '../hub/introspection/health.js';
 import type {
   EventKind,
@@ -14,6 +16,13 @@ import type {
   WorkflowIntrospection,
 } from '../hub/introspection/introspection.js';
 import type { AgentRunIntrospection, ProcessState, WaitSummary } from '../hub/introspection/live-state.js';
+import type { LostProcess } from '../hub/introspection/process-roster.js';
+import type { RunList } from '../hub/introspection/run-list.js';
+import type { SearchResult } from '../hub/introspection/tag-search.js';
+import type { ReachedStep, WorkflowRuns } from '../hub/introspection/workflow-runs.js';
+import type { AuditEntry } from '../hub/operate/audit.js';
+import type { Pause, PauseSummary } from '../hub/pauses.js';
+import type { ScheduleOutcome } from '../hub/schedule-states.js';
 import type {
   Counts,
   Durations,
@@ -27,23 +36,36 @@ import type {
   TotalActivity,
 } from '../transports/statistics/stats.js';
 
+export type { Progress } from '../hub/events/live-output.js';
 export type { TurnFacts, TurnUsage } from '../hub/events/reported-agents.js';
+export type { ErrorHour, GroupedFailure } from '../hub/introspection/error-groups.js';
 export type { AttemptIntrospection, PublicError } from '../hub/introspection/event-search.js';
+export type { Blocker } from '../hub/introspection/explain.js';
 export type { WaitIntrospection } from '../hub/introspection/live-state.js';
+export type { LostProcess } from '../hub/introspection/process-roster.js';
+export type { ReleaseIntrospection } from '../hub/introspection/releases.js';
+export type { ListedRun } from '../hub/introspection/run-list.js';
+export type { PlacedRun, ReachedStep } from '../hub/introspection/workflow-runs.js';
+export type { AuditEntry } from '../hub/operate/audit.js';
 export type { RunIntrospection, StepIntrospection, StepStatus } from '../hub/runs/run-introspection.js';
+export { backlogRate } from '../transports/statistics/backlog.js';
 export { type CounterOf, countersOf, periodCounters } from '../transports/statistics/stats.js';
 export type {
   AgentRunIntrospection,
   AgentSummary,
+  Backlog,
   Counts,
   Durations,
+  ErrorGroup,
   EventDetails,
   EventKind,
   EventSummary,
+  Explanation,
   FailureRecord,
-  Health,
   Histories,
   History,
+  Pause,
+  PauseSummary,
   PeriodCounts,
   PeriodDurations,
   Problem,
@@ -53,6 +75,12 @@ export type {
 
 /** Version of the bodies. It rises if a field changes its meaning or is removed, not for a new optional field. */
 export type ProtocolVersion = 2;
+
+/** Health of the hubs. Hubs of older versions know no pauses. */
+export interface HealthBody extends Omit<Health, 'paused'> {
+  /** Pauses in effect, the oldest first. */
+  readonly paused?: Health['paused'];
+}
 
 /** Last failure of an event type, without the payload. */
 export interface LastFailure {
@@ -68,6 +96,8 @@ export interface EventOverview {
   readonly description?: string;
   readonly kind: EventKind;
   readonly agent?: AgentSummary;
+  /** Slots of the type over all processes of a service. Absent if it shares those of the processes. */
+  readonly concurrency?: number;
   readonly onSuccess?: string;
   readonly onFailure?: string;
   readonly onComplete?: string;
@@ -80,11 +110,16 @@ export interface EventOverview {
   /** Both columns of `minutes` end with the current minute and start with their first count that is not 0. */
   readonly recent: RecentActivity;
   readonly lastFailure?: LastFailure;
+  /** Present while the type, or every service that handles it, is paused. */
+  readonly paused?: PauseSummary;
 }
 
 /** Registered workflow. */
-export interface WorkflowOverview extends Omit<WorkflowIntrospection, 'recent' | 'lastFailure'> {
+export interface WorkflowOverview
+  extends Omit<WorkflowIntrospection, 'recent' | 'lastFailure' | 'hasTags' | 'showTags' | 'recordsInput'> {
   readonly recent?: RecentActivity;
+  /** Steps that the runs listed here reached, of a workflow without a list of steps. */
+  readonly reached?: readonly ReachedStep[];
 }
 
 /** Agent that a hub runs, with its runs and tokens since the start. */
@@ -94,7 +129,7 @@ export type AgentOverview = AgentIntrospection;
 export interface IntrospectionBody {
   readonly protocol: ProtocolVersion;
   readonly hub: Omit<HubIntrospection['hub'], 'retainsDeadLetters'>;
-  readonly health: Health;
+  readonly health: HealthBody;
   /** Sums over all event types. */
   readonly totals: { readonly metrics: Counts } & TotalActivity;
   readonly events: readonly EventOverview[];
@@ -102,6 +137,35 @@ export interface IntrospectionBody {
   readonly agents: readonly AgentOverview[];
   /** Schedules of all services, by service and name. */
   readonly schedules?: HubIntrospection['schedules'];
+  /** As in the introspection. */
+  readonly storedSchedules?: HubIntrospection['storedSchedules'];
+  /** Releases of all services that had a process in the last 7 days, the earliest start first. */
+  readonly releases?: HubIntrospection['releases'];
+  /** Path of the actions handler; absent if the dashboard was created without `actions`. */
+  readonly actions?: string;
+  /** There are event types or workflows with `showTags`, whose events `?tag=` finds. */
+  readonly showsTags?: boolean;
+}
+
+/** Body of `GET /api/introspection?tag=`. */
+export interface TaggedBody {
+  readonly protocol: ProtocolVersion;
+  /** Epoch milliseconds at which the data was read. */
+  readonly now: number;
+  readonly tag: string;
+  /** Events and runs with the tag, of event types and workflows with `showTags`: the newest 100 by acceptance. */
+  readonly events: readonly EventSummary[];
+  /** There are older ones. */
+  readonly isTruncated: boolean;
+}
+
+/** Body of `GET /api/introspection?view=errors`. */
+export interface ErrorsBody {
+  readonly protocol: ProtocolVersion;
+  /** Epoch milliseconds at which the data was read. */
+  readonly now: number;
+  /** At most the 50 latest groups per event type and workflow, of the 200 that failed last; those seen last first. */
+  readonly groups: readonly ErrorGroup[];
 }
 
 /** Body of `GET /api/introspection?view=waits`. */
@@ -109,6 +173,29 @@ export interface WaitsBody extends WaitSummary {
   readonly protocol: ProtocolVersion;
   /** Epoch milliseconds at which the data was read. */
   readonly now: number;
+}
+
+/** Due times of a schedule in the next 12 hours, and the outcome of the last one. */
+export interface ScheduleOutlook {
+  readonly service: string;
+  readonly name: string;
+  /** The next 48 at most, in epoch milliseconds. */
+  readonly dueAt: readonly number[];
+  /** There are more due times in the 12 hours than are listed. */
+  readonly isDense: boolean;
+  /** Event or run of the last due time; absent if none was claimed or it is no longer retained. */
+  readonly last?: ScheduleOutcome;
+  /** As in the introspection. */
+  readonly storedId?: string;
+}
+
+/** Body of `GET /api/introspection?view=schedules`. */
+export interface SchedulesBody {
+  readonly protocol: ProtocolVersion;
+  /** Epoch milliseconds at which the data was read. */
+  readonly now: number;
+  /** At most 200 schedules, by service and name. */
+  readonly schedules: readonly ScheduleOutlook[];
 }
 
 /** Body of `GET /api/introspection?view=processes`. */
@@ -124,6 +211,8 @@ export interface ProcessesBody {
   })[];
   /** Number of all running hubs. */
   readonly processCount: number;
+  /** Processes with handlers that ended in the last hour without `hub.stop()`, the latest first. Absent if there are none. */
+  readonly lost?: readonly LostProcess[];
   /** Event types and workflows that processes handle. Processes of one service share an entry. */
   readonly registrations: readonly { readonly events: readonly string[]; readonly workflows: readonly string[] }[];
 }
@@ -135,6 +224,22 @@ export interface AgentRunsBody {
   readonly now: number;
   readonly agent: string;
   readonly runs: readonly AgentRunIntrospection[];
+}
+
+/** Body of `GET /api/introspection?workflow=`: the recent runs of a workflow, and the graph of their steps. */
+export interface WorkflowRunsBody extends WorkflowRuns {
+  readonly protocol: ProtocolVersion;
+  /** Epoch milliseconds at which the data was read. */
+  readonly now: number;
+  readonly workflow: string;
+}
+
+/** Body of `GET /api/introspection?runs=`: a page of all retained runs of a workflow. */
+export interface RunListBody extends RunList {
+  readonly protocol: ProtocolVersion;
+  /** Epoch milliseconds at which the data was read. */
+  readonly now: number;
+  readonly workflow: string;
 }
 
 /**
@@ -182,10 +287,14 @@ export interface EventBody extends EventMetrics {
   readonly schema?: Readonly<Record<string, unknown>>;
   /** The last 20 terminal failures, newest first. */
   readonly recentFailures: readonly FailureRecord[];
+  /** Errors of the type as groups, those seen last first. */
+  readonly errorGroups?: readonly ErrorGroup[];
   /** The 50 newest events of the type that are pending or retained, by acceptance, newest first. */
   readonly recentEvents?: readonly EventSummary[];
   /** The 50 newest failed events of the type, by the time of their failure, newest first. */
   readonly failedEvents?: readonly EventSummary[];
+  /** Present while events of the type wait for a slot. */
+  readonly backlog?: Backlog;
 }
 
 /** Body of `GET /api/events/:type?id=` and of `GET /api/introspection?id=`. 404 with `ERR_UNKNOWN_EVENT_ID` if no such event is retained. */
@@ -195,6 +304,8 @@ export interface EventDetailsBody {
   readonly now: number;
   /** One per service that received the event, at least one. */
   readonly events: readonly EventDetails[];
+  /** Why it does not run. Absent if it runs or has ended. */
+  readonly explanation?: Explanation;
 }
 
 /**
@@ -205,6 +316,91 @@ export interface RequestBody extends RequestDetails {
   readonly protocol: ProtocolVersion;
   /** Epoch milliseconds at which the data was read. */
   readonly now: number;
+  /** Why the event with the id, or the first of the request that waits, does not run. Absent if none waits. */
+  readonly explanation?: Explanation;
+}
+
+/**
+ * Rights of an operator, one per action. `approve` is to approve and to refuse, `payload` to see payloads, results and
+ * outputs of steps, `audit` to see who did what.
+ */
+export type Right =
+  | 'replay'
+  | 'cancel'
+  | 'fork'
+  | 'pause'
+  | 'resume'
+  | 'approve'
+  | 'retire'
+  | 'erase'
+  | 'payload'
+  | 'search'
+  | 'audit';
+
+/** Place of a content that `formatPayload` receives. */
+export interface ContentPart {
+  /** `arguments` are those of a call that waits for an approval. */
+  readonly kind: 'payload' | 'result' | 'output' | 'arguments';
+  /** Step of an output or of arguments. */
+  readonly step?: string;
+}
+
+/** Body of `GET` of the actions handler. */
+export interface OperatorBody {
+  readonly user: string;
+  readonly can: readonly Right[];
+}
+
+/** Result of an action. */
+export interface BulkBody {
+  /** Number of events, or of targets, that the action changed. */
+  readonly done: number;
+  /** Events of a list on which the action failed; the others are done. */
+  readonly failed?: readonly { readonly id: string; readonly code: string; readonly message: string }[];
+  /** Number of events of the filter that are left. */
+  readonly remaining?: number;
+  /** Time for the filter of the next request, so that events that fail again are not part of it. */
+  readonly until?: number;
+}
+
+/** Result of an action with `preview`, which changes nothing. */
+export interface PreviewBody {
+  /** Number of `ids`. */
+  readonly count: number;
+  /** There are more than 1,000. */
+  readonly isMore: boolean;
+  readonly ids: readonly string[];
+  /** Epoch milliseconds until which the filter looked. */
+  readonly until: number;
+}
+
+/** Content of an event or a run, as the option `formatPayload` returned it. */
+export interface ShownContent extends ContentPart {
+  /** JSON text; absent if it could not be formatted. */
+  readonly json?: string;
+  readonly isWithheld?: boolean;
+}
+
+/** Result of the action `payload`. */
+export interface ContentsBody {
+  /** One per service that received the event. */
+  readonly events: readonly (Pick<EventDetails, 'id' | 'service' | 'type' | 'kind'> & {
+    readonly contents: readonly ShownContent[];
+  })[];
+}
+
+/** Result of the action `search`. */
+export interface SearchBody extends SearchResult {
+  /** Epoch milliseconds at which the data was read. */
+  readonly now: number;
+}
+
+/** Result of the action `audit`. */
+export interface AuditBody {
+  /** Epoch milliseconds at which the audit was read. */
+  readonly now: number;
+  /** Newest first. */
+  readonly entries: readonly AuditEntry[];
 }
 
 /** Body of every response whose status is neither 200 nor 304. */

@@ -5,9 +5,10 @@ const printableAscii = /^[!-~]*$/;
 /**
  * Normalizes a base path: `dash`, `/dash` and `/dash/` become `/dash`, and the root becomes the empty string.
  *
+ * @param option name of the option
  * @throws {InvalidOptionError} if no request path can start with it
  */
-export function normalizeBasePath(basePath: unknown): string {
+export function normalizeBasePath(basePath: unknown, option: string = 'basePath'): string {
   if (typeof basePath === 'string') {
     let start = 0;
     let end = basePath.length;
@@ -18,7 +19,7 @@ export function normalizeBasePath(basePath: unknown): string {
       return trimmed === '' ? '' : `/${trimmed}`;
     }
   }
-  throw new InvalidOptionError('basePath', 'a path such as "/dash", percent-encoded, without "?" or "#"', basePath);
+  throw new InvalidOptionError(option, 'a path such as "/dash", percent-encoded, without "?" or "#"', basePath);
 }
 
 // Clients send the absolute form to proxies. Servers have to accept it too (RFC 9112, section 3.2.2).

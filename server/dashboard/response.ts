@@ -58,6 +58,7 @@ export const internalError: DashboardResponse = errorResponse(
 );
 
 const readFailures = new Map([
+  ['ERR_INVALID_OPTION', errorResponse(400, 'ERR_INVALID_OPTION', 'A value of the query is not valid.')],
   [
     'ERR_UNKNOWN_EVENT',
     errorResponse(404, 'ERR_UNKNOWN_EVENT', 'No event type with this name is registered on the hub.'),

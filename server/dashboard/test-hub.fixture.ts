@@ -1,6 +1,7 @@
 import { onTestFinished } from 'vitest';
 import { createHub } from '../hub/create-hub.js';
-import type { Hub, HubOptions } from '../hub/hub.js';
+import type { Hub } from '../hub/hub.js';
+import type { HubOptions } from '../hub/hub-options.js';
 import { createWorkflow } from '../hub/runs/workflow.js';
 import { createFakeClock, type FakeClock } from '../testing/fake-clock.js';
 import { memoryTransport } from '../transports/memory/memory-transport.js';
@@ -44,6 +45,7 @@ export interface TestHub {
 export async function startTestHub(
   types: readonly string[] = hostileTypes,
   options: HubOptions = {},
+  register: (hub: Hub) => unknown = () => undefined,
 ): Promise<TestHub> {
   const lines: LoggedLine[] = [];
   const log =
@@ -61,6 +63,7 @@ export async function startTestHub(
   hub.event({ type: 'order.refused', handler: refuse });
   hub.workflow(createWorkflow({ name: 'refund', steps: [{ name: 'pay back', handler: refuse }] }));
   for (const type of types) hub.event({ type, handler: () => undefined });
+  register(hub);
   await hub.start();
   onTestFinished(async () => {
     await hub.stop({ drainMs: 0 });

@@ -13,6 +13,7 @@ const overview: fc.Arbitrary<EventOverview> = fc
     metrics: fc.record({
       received: count,
       completed: count,
+      filtered: count,
       failed: count,
       cancelled: count,
       pending: count,

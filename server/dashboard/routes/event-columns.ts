@@ -85,11 +85,13 @@ function textOf(counts: readonly number[]): string {
 
 /** Returns the parts of an event type that few types have. */
 export function shownDetails(event: EventOverview): Omit<EventColumnsDetails, 'index'> {
-  const { description, kind, agent, onSuccess, onFailure, onComplete, services, lastFailure } = event;
+  const { description, kind, agent, concurrency, onSuccess, onFailure, onComplete, services, lastFailure, paused } =
+    event;
   return {
     ...(description !== undefined && { description }),
     kind,
     ...(agent !== undefined && { agent }),
+    ...(concurrency !== undefined && { concurrency }),
     ...(onSuccess !== undefined && { onSuccess }),
     ...(onFailure !== undefined && { onFailure }),
     ...(onComplete !== undefined && { onComplete }),
@@ -97,13 +99,15 @@ export function shownDetails(event: EventOverview): Omit<EventColumnsDetails, 'i
     ...(lastFailure !== undefined && {
       lastFailure: { at: lastFailure.at, name: lastFailure.name, message: lastFailure.message },
     }),
+    ...(paused !== undefined && { paused }),
   };
 }
 
 /** Returns true for a type whose only detail is its kind. */
 function isPlain(event: EventOverview): boolean {
-  const { description, kind, agent, onSuccess, onFailure, onComplete, services, lastFailure } = event;
-  const details = [description, agent, onSuccess, onFailure, onComplete, services, lastFailure];
+  const { description, kind, agent, concurrency, onSuccess, onFailure, onComplete, services, lastFailure, paused } =
+    event;
+  const details = [description, agent, concurrency, onSuccess, onFailure, onComplete, services, lastFailure, paused];
   return kind === 'handler' && details.every((detail) => detail === undefined);
 }
 

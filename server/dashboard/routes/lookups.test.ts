@@ -60,6 +60,25 @@ it('serve a request by its id and by the id of any event of it', async () => {
   }
 });
 
+it('serve why an event does not run, and nothing for one that has ended', async () => {
+  const { hub, id } = await startShop();
+  await hub.pause({ type: 'mailed' }, { by: 'ada', reason: 'mail is down' });
+  const held = await hub.emit('mailed', 'private', { requestId: 'held' });
+  const blockers = [{ kind: 'paused', by: 'ada', reason: 'mail is down' }];
+  for (const path of [
+    `/api/events/mailed?id=${held.id}`,
+    `/api/introspection?id=${held.id}`,
+    `/api/introspection?request=${held.id}`,
+    '/api/introspection?request=held',
+  ]) {
+    const { body } = await get<EventDetailsBody>(hub, path);
+    expect(body.explanation).toMatchObject({ id: held.id, status: 'waiting', waiting: 1, blockers });
+    expect(JSON.stringify(body)).not.toContain('private');
+  }
+  const ended = await get<EventDetailsBody>(hub, `/api/introspection?id=${id}`);
+  expect(ended.body).not.toHaveProperty('explanation');
+});
+
 it('serve recent and failed events with their type', async () => {
   const { hub } = await startShop();
   const { body } = await get<EventBody>(hub, '/api/events/mailed');

@@ -1,7 +1,8 @@
 import { HubError } from '../../errors.js';
 import type { Hub } from '../../hub/hub.js';
+import type { RunListQuery } from '../../hub/introspection/run-list.js';
 import { rangePeriods, rangeTimes } from '../../transports/statistics/periods.js';
-import type { RangeBody } from '../protocol.js';
+import type { RangeBody, RunIntrospection } from '../protocol.js';
 import { decodeName, pathBelow } from '../request.js';
 import {
   type DashboardRequest,
@@ -16,12 +17,17 @@ import { pageResponse } from './page.js';
 import {
   readAgentRunsBody,
   readColumnsBody,
+  readErrorsBody,
   readEventBody,
   readEventDetailsBody,
   readIntrospectionBody,
   readProcessesBody,
   readRequestBody,
+  readRunListBody,
+  readSchedulesBody,
+  readTaggedBody,
   readWaitsBody,
+  readWorkflowRunsBody,
 } from './read-bodies.js';
 
 /** Responds to a request. It never throws and never rejects. */
@@ -31,6 +37,8 @@ export type Router = (request: DashboardRequest) => DashboardResponse | Promise<
 export interface RouterOptions {
   /** Normalized. */
   readonly basePath: string;
+  /** Path of the actions handler. */
+  readonly actions?: string | undefined;
   /** Called with an error of the hub, which the response does not reveal. Must not throw. */
   readonly onFailure: (error: unknown) => void;
 }
@@ -46,18 +54,20 @@ interface Route {
 }
 
 /** Creates the router to the page and to the JSON that is read from `hub`. */
-export function createRouter(hub: Hub, { basePath, onFailure }: RouterOptions): Router {
+export function createRouter(hub: Hub, { basePath, actions, onFailure }: RouterOptions): Router {
   const respondWithJson = createJsonResponder(() => hub.transport.clock.monotonic());
 
+  const reportRevision = async (type?: string): Promise<string> =>
+    `${await hub.revision(type)}.${Math.floor(hub.transport.clock.now() / reportMs)}`;
   const introspection: JsonSource = {
     key: 'introspection',
     revision: () => hub.revision(),
-    read: () => readIntrospectionBody(hub),
+    read: () => readIntrospectionBody(hub, actions),
   };
   const columns: JsonSource = {
     key: 'introspection columns',
     revision: () => hub.revision(),
-    read: () => readColumnsBody(hub),
+    read: () => readColumnsBody(hub, actions),
   };
   const range = (from: number, to: number): JsonSource => ({
     key: `range ${from} ${to}`,
@@ -68,21 +78,34 @@ export function createRouter(hub: Hub, { basePath, onFailure }: RouterOptions): 
   const details = (id: string, type?: string): JsonSource => ({
     key: `details ${JSON.stringify([id, type])}`,
     isLookup: true,
-    revision: () => hub.revision(type),
+    // Blockers change without an event.
+    revision: () => reportRevision(type),
     read: () => readEventDetailsBody(hub, id, type),
   });
   const request = (id: string): JsonSource => ({
     key: `request ${id}`,
     isLookup: true,
-    revision: () => hub.revision(),
+    // Progress changes without an event.
+    revision: () => reportRevision(),
     read: () => readRequestBody(hub, id),
   });
   const waits: JsonSource = { key: 'waits', revision: () => hub.revision(), read: () => readWaitsBody(hub) };
   const processes: JsonSource = {
     key: 'processes',
     // Reports of processes about themselves change without an event.
-    revision: async () => `${await hub.revision()}.${Math.floor(hub.transport.clock.now() / reportMs)}`,
+    revision: () => reportRevision(),
     read: () => readProcessesBody(hub),
+  };
+  const errors: JsonSource = {
+    key: 'errors',
+    // Processes store their groups up to a second after the failure.
+    revision: () => reportRevision(),
+    read: () => readErrorsBody(hub),
+  };
+  const schedules: JsonSource = {
+    key: 'schedules',
+    revision: () => hub.revision(),
+    read: () => readSchedulesBody(hub),
   };
   const agentRuns = (agent: string): JsonSource => ({
     key: `agent ${agent}`,
@@ -90,11 +113,31 @@ export function createRouter(hub: Hub, { basePath, onFailure }: RouterOptions): 
     revision: () => hub.revision(),
     read: () => readAgentRunsBody(hub, agent),
   });
+  const tagged = (tag: string): JsonSource => ({
+    key: `tag ${tag}`,
+    isLookup: true,
+    revision: () => hub.revision(),
+    read: () => readTaggedBody(hub, tag),
+  });
+  const workflowRuns = (workflow: string): JsonSource => ({
+    key: `workflow ${workflow}`,
+    isLookup: true,
+    revision: () => hub.revision(),
+    read: () => readWorkflowRunsBody(hub, workflow),
+  });
+  const runList = (workflow: string, query: RunListQuery): JsonSource => ({
+    key: `runs ${JSON.stringify([workflow, query])}`,
+    isLookup: true,
+    revision: () => hub.revision(),
+    read: () => readRunListBody(hub, workflow, query),
+  });
   const event = (type: string): JsonSource => ({
     key: `event ${type}`,
     revision: () => hub.revision(type),
     read: () => readEventBody(hub, type),
   });
+
+  const views = new Map([waits, processes, schedules, errors].map((source) => [source.key, source]));
 
   const routes: readonly Route[] = [
     { path: '/', matchesPrefix: false, respond: pageResponse },
@@ -125,9 +168,14 @@ export function createRouter(hub: Hub, { basePath, onFailure }: RouterOptions): 
     const [id, requestId] = [query.get('id'), query.get('request')];
     if (id !== null) return details(id);
     if (requestId !== null) return request(requestId);
-    const [agent, view] = [query.get('agent'), query.get('view')];
+    const [agent, workflow, view] = [query.get('agent'), query.get('workflow'), query.get('view')];
+    const tag = query.get('tag');
+    if (tag !== null) return tagged(tag);
     if (agent !== null) return agentRuns(agent);
-    if (view !== null) return view === 'waits' ? waits : view === 'processes' ? processes : undefined;
+    if (workflow !== null) return workflowRuns(workflow);
+    const runs = query.get('runs');
+    if (runs !== null) return runList(runs, runListQuery(query));
+    if (view !== null) return views.get(view);
     if (!query.has('from') && !query.has('to')) {
       return query.get('events') === 'columns' ? columns : introspection;
     }
@@ -152,6 +200,19 @@ export function createRouter(hub: Hub, { basePath, onFailure }: RouterOptions): 
       candidate.matchesPrefix ? path.startsWith(candidate.path) : path === candidate.path,
     );
     return route === undefined ? notFound : route.respond(request, path.slice(route.path.length));
+  };
+}
+
+/** Returns what a query asks for; the hub checks the values. */
+function runListQuery(query: URLSearchParams): RunListQuery {
+  const [status, after] = [query.get('status'), query.get('after')];
+  const [from, to] = [readTime(query.get('from')), readTime(query.get('to'))];
+  return {
+    // The hub refuses others.
+    ...(status !== null && { status: status.split(',') as RunIntrospection['status'][] }),
+    ...(after !== null && { after }),
+    ...(from !== undefined && { from }),
+    ...(to !== undefined && { to }),
   };
 }
 

@@ -2,8 +2,9 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { createHub } from '../../hub/create-hub.js';
 import type { Hub } from '../../hub/hub.js';
 import { createWorkflow } from '../../hub/runs/workflow.js';
+import { createFakeClock } from '../../testing/fake-clock.js';
 import { memoryTransport } from '../../transports/memory/memory-transport.js';
-import type { AgentRunsBody, ProcessesBody, WaitsBody } from '../protocol.js';
+import type { AgentRunsBody, ProcessesBody, SchedulesBody, TaggedBody, WaitsBody } from '../protocol.js';
 import { createRouter } from './router.js';
 
 async function get<TBody>(hub: Hub, query: string): Promise<{ readonly status: number; readonly body: TBody }> {
@@ -15,6 +16,28 @@ async function get<TBody>(hub: Hub, query: string): Promise<{ readonly status: n
   const { status, body } = await route({ method: 'GET', targets, acceptEncoding: undefined, ifNoneMatch: undefined });
   return { status, body: JSON.parse(String(body)) as TBody };
 }
+
+it('serves events by a tag, of types that show their tags alone', async () => {
+  const hub = createHub({ logger: false });
+  onTestFinished(async () => void (await hub.stop({ drainMs: 0 })));
+  const tags = ({ region }: { region: string }): string[] => [`region:${region}`];
+  hub.event({ type: 'order.shown', tags, showTags: true, handler: () => {} });
+  hub.event({ type: 'order.hidden', tags, handler: () => {} });
+  hub.workflow(createWorkflow({ name: 'ship', trigger: 'order.shown', run: async () => null }));
+  hub.workflow(createWorkflow({ name: 'bill', trigger: 'order.hidden', run: async () => null }));
+  await hub.start();
+  for (const type of ['order.shown', 'order.hidden']) await hub.emit(type, { region: 'eu' });
+  const tagged = () => get<TaggedBody>(hub, 'tag=region%3Aeu');
+  await vi.waitFor(async () =>
+    expect((await tagged()).body.events.map(({ type, status }) => [type, status])).toEqual([
+      ['order.shown', 'completed'],
+      ['ship', 'completed'],
+    ]),
+  );
+  expect(await tagged()).toMatchObject({ status: 200, body: { tag: 'region:eu', isTruncated: false } });
+  expect(await get(hub, `tag=${'x'.repeat(65)}`)).toMatchObject({ status: 200, body: { events: [] } });
+  expect(await get(hub, '')).toMatchObject({ body: { showsTags: true } });
+});
 
 it('serves waits, processes and the runs of an agent', async () => {
   const transport = memoryTransport();
@@ -78,6 +101,7 @@ it('serves waits, processes and the runs of an agent', async () => {
     host: expect.any(String),
     pid: process.pid,
     slots: 7,
+    heapBytes: expect.any(Number),
   });
   expect(body.registrations).toEqual([
     { events: [], workflows: [] },
@@ -90,4 +114,38 @@ it('serves waits, processes and the runs of an agent', async () => {
     body: { agent: 'nobody', runs: [] },
   });
   expect(await get(shop, 'view=unknown')).toMatchObject({ status: 404 });
+});
+
+it('serves the due times of the next 12 hours, and what came of the last ones', async () => {
+  const clock = createFakeClock();
+  const hub = createHub({ service: 'shop', transport: memoryTransport({ clock }) });
+  hub.event({
+    type: 'report.due',
+    handler: () => {
+      throw new Error('no paper');
+    },
+  });
+  hub.event({ type: 'stock.due', handler: () => {} });
+  hub.schedule({ name: 'hourly', cron: '30 * * * *', timeZone: 'UTC', emit: 'report.due', payload: {} });
+  hub.schedule({ name: 'often', everyMs: 60_000, emit: 'stock.due', payload: {} });
+  hub.schedule({ name: 'never', cron: '0 0 29 2 *', emit: 'stock.due', payload: {} });
+  await hub.start();
+  onTestFinished(async () => {
+    await hub.stop({ drainMs: 0 });
+  });
+  await clock.advance(2 * 3_600_000);
+  await clock.settle();
+  const { body } = await get<SchedulesBody>(hub, 'view=schedules');
+  const [hourly, never, often] = body.schedules;
+  expect(hourly).toMatchObject({
+    service: 'shop',
+    name: 'hourly',
+    isDense: false,
+    last: { type: 'report.due', status: 'failed', error: { name: 'Error', message: 'no paper' } },
+  });
+  expect(hourly?.dueAt).toHaveLength(12);
+  expect(hourly?.dueAt.every((at) => at > clock.now() && at % 3_600_000 === 1_800_000)).toBe(true);
+  expect(often).toMatchObject({ name: 'often', isDense: true, last: { status: 'completed' } });
+  expect(often?.dueAt).toHaveLength(48);
+  expect(never).toEqual({ service: 'shop', name: 'never', dueAt: [], isDense: false });
 });
