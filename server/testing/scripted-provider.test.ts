@@ -77,7 +77,7 @@ describe('the script is strict', () => {
   test.each<[string, unknown]>([
     ['script of scriptedProvider must be an array of entries, got "hi"', 'hi'],
     ['entry 2 of the script must be a text, an error, an answer or a function, got 5', ['a', 5]],
-    ['option of entry 1 of the script must be one of content, toolCalls, ', [{ contents: 'hi' }]],
+    ['option of entry 1 of the script must be one of content, reasoning, toolCalls, ', [{ contents: 'hi' }]],
     ['entry 1 of the script must be awaited before', [Promise.resolve('hi')]],
     ['content of entry 1 of the script must be a text', [{ content: 5 }]],
     [

@@ -16,6 +16,8 @@ import { type Clock, systemClock } from '../transports/clock.js';
 export interface ScriptedAnswer {
   /** The text. The elements of an array are streamed as separate deltas. @default '' */
   content?: string | readonly string[];
+  /** Text of the model's reasoning, which only streams show, in front of `content`. @default none */
+  reasoning?: string | readonly string[];
   /** Tool calls. Arguments other than strings become JSON. @default ids `call_1`, `call_2` ... per script */
   toolCalls?: readonly { name: string; arguments?: unknown; id?: string }[];
   /** Reported usage; `null` reports none. @default 10 prompt and 5 completion tokens */
@@ -121,6 +123,7 @@ export function scriptedProvider(
   return {
     name: 'scripted',
     jsonMode,
+    readsParts: true,
     calls,
     async chat(messages, options): Promise<ModelResponse> {
       const answer = await next(messages, options);
@@ -135,6 +138,7 @@ export function scriptedProvider(
     },
     async *chatStream(messages, options): AsyncGenerator<ModelStreamChunk> {
       const answer = await next(messages, options);
+      for (const reasoning of deltas({ content: answer.reasoning ?? [] })) yield { reasoning };
       for (const content of deltas(answer)) yield { content };
       if (answer.error !== undefined) throw answer.error;
       const toolCalls = toToolCalls(answer);
@@ -150,7 +154,15 @@ export function scriptedProvider(
   };
 }
 
-const answerNames: readonly string[] = ['content', 'toolCalls', 'usage', 'finishReason', 'delayMs', 'error'];
+const answerNames: readonly string[] = [
+  'content',
+  'reasoning',
+  'toolCalls',
+  'usage',
+  'finishReason',
+  'delayMs',
+  'error',
+];
 
 const finishReasons: readonly unknown[] = [undefined, null, 'stop', 'tool_calls', 'length'];
 
@@ -168,9 +180,10 @@ function checkEntry<TEntry extends Exclude<ScriptEntry, (call: ScriptedCall) => 
     throw new InvalidOptionError(owner, 'awaited before: a function of a script is synchronous', 'a promise');
   }
   const check = new OptionChecker(entry, answerNames, owner);
-  const { content = '', toolCalls = [], usage = null, finishReason, delayMs } = entry;
-  const isText = typeof content === 'string' || (Array.isArray(content) && content.every(isString));
-  check.that(isText, 'content', 'a text or an array of texts', content);
+  const { content = '', reasoning = '', toolCalls = [], usage = null, finishReason, delayMs } = entry;
+  const isText = (text: unknown): boolean => isString(text) || (Array.isArray(text) && text.every(isString));
+  check.that(isText(content), 'content', 'a text or an array of texts', content);
+  check.that(isText(reasoning), 'reasoning', 'a text or an array of texts', reasoning);
   const areCalls = Array.isArray(toolCalls) && toolCalls.every(isScriptedCall);
   check.that(areCalls, 'toolCalls', 'an array of { name, arguments?, id? }', toolCalls);
   check.that(

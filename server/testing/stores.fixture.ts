@@ -1,19 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll } from 'vitest';
-import { type RedisServer, startRedisServer } from '../../scripts/redis-server.js';
+import { startRedisServer } from '../../scripts/redis-server.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'hubline-stores-'));
-let redis: RedisServer;
-beforeAll(async () => {
-  redis = await startRedisServer();
-});
-afterAll(async () => {
-  rmSync(folder, { recursive: true });
-  await redis.release();
-});
+// It ends with the process, which may run the tests of several files.
+const redis = await startRedisServer();
 
 /** Returns the path of a file that does not exist yet. The end of the tests removes it. */
 export function newStoreFile(): string {
