@@ -1,8 +1,25 @@
-import type { EventBody, IntrospectionBody, RangeBody } from '../../server/dashboard/protocol.js';
+import type { EventBody, IntrospectionBody, RangeBody, RunIntrospection } from '../../server/dashboard/protocol.js';
 import { eventBody, type RequestTrace, requestTrace } from './decode-event.js';
 import { type Introspection, introspection } from './decode-introspection.js';
 import { periodCounts } from './decode-statistics.js';
-import { type AgentRuns, agentRuns, type Processes, processes, type Waits, waits } from './decode-views.js';
+import {
+  type AgentRuns,
+  agentRuns,
+  type Errors,
+  errors,
+  type Outlooks,
+  outlooks,
+  type Processes,
+  processes,
+  type RunList,
+  runList,
+  type TaggedEvents,
+  taggedEvents,
+  type Waits,
+  type WorkflowRuns,
+  waits,
+  workflowRuns,
+} from './decode-views.js';
 import { array, type Decoder, decodeBody, number, object, record, string } from './decoder.js';
 import { fetchJson, RequestError } from './fetch-json.js';
 
@@ -21,12 +38,33 @@ export interface Api {
   event(type: string, signal: AbortSignal): Promise<EventBody>;
   /** Returns the events and runs of a request. `id` is the id of the request or of any event of it. */
   request(id: string, signal: AbortSignal): Promise<RequestTrace>;
+  /** Returns the events and runs with a tag, of types that show their tags. */
+  tagged(tag: string, signal: AbortSignal): Promise<TaggedEvents>;
   /** Returns what runs wait for. */
   waits(signal: AbortSignal): Promise<Waits>;
   /** Returns the running hubs. */
   processes(signal: AbortSignal): Promise<Processes>;
+  /** Returns the errors of all event types and workflows as groups. */
+  errors(signal: AbortSignal): Promise<Errors>;
+  /** Returns the due times of schedules in the next 12 hours, and the outcomes of the last ones. */
+  outlooks(signal: AbortSignal): Promise<Outlooks>;
   /** Returns the latest recorded runs of an agent. */
   agentRuns(agent: string, signal: AbortSignal): Promise<AgentRuns>;
+  /** Returns the recent runs of a workflow, and the graph of their steps. */
+  workflowRuns(workflow: string, signal: AbortSignal): Promise<WorkflowRuns>;
+  /** Returns a page of all retained runs of a workflow. */
+  runs(workflow: string, query: RunQuery, signal: AbortSignal): Promise<RunList>;
+}
+
+/** Runs to list. */
+export interface RunQuery {
+  /** Status of the runs; all if empty. */
+  readonly status: readonly RunIntrospection['status'][];
+  /** Time of acceptance in epoch milliseconds: `from` is included, `to` is not. */
+  readonly from?: number | undefined;
+  readonly to?: number | undefined;
+  /** `after` of the page before. */
+  readonly after?: string | undefined;
 }
 
 /**
@@ -55,6 +93,10 @@ export function createApi(base: string): Api {
       );
       return parseRequest(body);
     },
+    tagged: async (tag, signal) => {
+      const { body } = await fetchJson(`${base}api/introspection?tag=${encodeURIComponent(wellFormed(tag))}`, signal);
+      return parseView(taggedEvents, body);
+    },
     waits: async (signal) => {
       const { body } = await fetchJson(`${base}api/introspection?view=waits`, signal);
       return parseView(waits, body);
@@ -63,10 +105,32 @@ export function createApi(base: string): Api {
       const { body } = await fetchJson(`${base}api/introspection?view=processes`, signal);
       return parseView(processes, body);
     },
+    errors: async (signal) => {
+      const { body } = await fetchJson(`${base}api/introspection?view=errors`, signal);
+      return parseView(errors, body);
+    },
+    outlooks: async (signal) => {
+      const { body } = await fetchJson(`${base}api/introspection?view=schedules`, signal);
+      return parseView(outlooks, body);
+    },
     agentRuns: async (agent, signal) => {
       const query = encodeURIComponent(wellFormed(agent));
       const { body } = await fetchJson(`${base}api/introspection?agent=${query}`, signal);
       return parseView(agentRuns, body);
+    },
+    workflowRuns: async (workflow, signal) => {
+      const query = encodeURIComponent(wellFormed(workflow));
+      const { body } = await fetchJson(`${base}api/introspection?workflow=${query}`, signal);
+      return parseView(workflowRuns, body);
+    },
+    runs: async (workflow, { status, from, to, after }, signal) => {
+      const query = new URLSearchParams({ runs: wellFormed(workflow) });
+      if (status.length > 0) query.set('status', status.join());
+      for (const [name, value] of Object.entries({ from, to, after })) {
+        if (value !== undefined) query.set(name, String(value));
+      }
+      const { body } = await fetchJson(`${base}api/introspection?${query}`, signal);
+      return parseView(runList, body);
     },
   };
 }

@@ -1,10 +1,17 @@
 import type {
   AttemptIntrospection,
+  Backlog,
+  Blocker,
+  ErrorGroup,
+  ErrorHour,
   EventBody,
   EventDetails,
   EventSettings,
   EventSummary,
+  Explanation,
+  GroupedFailure,
   PeriodDurations,
+  Progress,
   PublicError,
   RequestBody,
 } from '../../server/dashboard/protocol.js';
@@ -27,6 +34,7 @@ const summaryFields = {
   requestId: string,
   causeId: optional(string),
   parentStep: optional(string),
+  forkOf: optional(object<NonNullable<EventSummary['forkOf']>>({ runId: string, step: string })),
   acceptedAt: number,
   dueAt: optional(number),
   startedAt: optional(number),
@@ -40,7 +48,7 @@ const summaryFields = {
 };
 
 /** Decodes an event in a list. */
-const eventSummary: Decoder<EventSummary> = object<EventSummary>(summaryFields);
+export const eventSummary: Decoder<EventSummary> = object<EventSummary>(summaryFields);
 
 const eventDetails = object<EventDetails>({
   ...summaryFields,
@@ -55,8 +63,46 @@ const eventDetails = object<EventDetails>({
   ),
   steps: optional(array(step)),
   omittedSteps: optional(number),
+  progress: optional(object<Progress>({ progress: number, message: optional(string) })),
   // The dashboard never receives payloads.
+  result: () => undefined,
   payload: () => undefined,
+});
+
+const eventRate = object<NonNullable<EventSettings['rate']>>({ max: number, perMs: number, perKey: optional(boolean) });
+
+const blockerFields = {
+  // A newer server may have kinds that this page does not know.
+  kind: string as Decoder<Blocker['kind']>,
+  until: optional(number),
+  since: optional(number),
+  step: optional(string),
+  eventType: optional(string),
+  runId: optional(string),
+  kept: optional(number),
+  dropped: optional(number),
+  by: optional(string),
+  reason: optional(string),
+  release: optional(string),
+  version: optional(number),
+  limit: optional((value: unknown) => (typeof value === 'number' ? value : eventRate(value))),
+  limitName: optional(string),
+  holders: optional(array(object<NonNullable<Blocker['holders']>[number]>({ id: string, since: optional(number) }))),
+  processes: optional(
+    array(
+      object<NonNullable<Blocker['processes']>[number]>({ id: string, host: string, active: number, slots: number }),
+    ),
+  ),
+};
+
+const explanation = object<Explanation>({
+  id: string,
+  type: string,
+  service: string,
+  status: string as Decoder<Explanation['status']>,
+  blockers: array(object<Blocker>(blockerFields)),
+  waiting: optional(number),
+  expectedAt: optional(number),
 });
 
 export const requestTrace: Decoder<RequestTrace> = object<RequestTrace>({
@@ -65,6 +111,34 @@ export const requestTrace: Decoder<RequestTrace> = object<RequestTrace>({
   events: array(eventDetails),
   isTruncated: boolean,
   missingCauses: number,
+  explanation: optional(explanation),
+});
+
+/** Decodes a group of errors. */
+export const errorGroup: Decoder<ErrorGroup> = object<ErrorGroup>({
+  id: string,
+  eventType: optional(string),
+  workflow: optional(string),
+  name: string,
+  message: string,
+  failures: number,
+  attempts: number,
+  firstSeenAt: number,
+  lastSeenAt: number,
+  firstRelease: optional(string),
+  lastRelease: optional(string),
+  deadLetters: number,
+  history: array(object<ErrorHour>({ at: number, failures: number, attempts: number })),
+  newest: array(
+    object<GroupedFailure>({
+      id: string,
+      requestId: string,
+      at: number,
+      attempt: number,
+      step: optional(string),
+      release: optional(string),
+    }),
+  ),
 });
 
 const periodDurations = object<PeriodDurations>({ last5Min: durations, lastHour: durations });
@@ -86,8 +160,14 @@ export const eventBody: Decoder<EventBody> = object<EventBody>({
     concurrency: optional(number),
     hasKey: optional(boolean),
     concurrencyPerKey: optional(number),
-    rate: optional(
-      object<NonNullable<EventSettings['rate']>>({ max: number, perMs: number, perKey: optional(boolean) }),
+    rate: optional(eventRate),
+    limit: optional(
+      object<NonNullable<EventSettings['limit']>>({
+        name: string,
+        max: optional(number),
+        perMs: optional(number),
+        concurrency: optional(number),
+      }),
     ),
     debounceMs: optional(number),
     debounceMaxMs: optional(number),
@@ -109,6 +189,17 @@ export const eventBody: Decoder<EventBody> = object<EventBody>({
     }),
   ),
   // Absent in snapshots of older pages.
+  errorGroups: optional(array(errorGroup)),
   recentEvents: optional(array(eventSummary)),
   failedEvents: optional(array(eventSummary)),
+  backlog: optional(
+    object<Backlog>({
+      type: string,
+      waiting: number,
+      inPerMinute: number,
+      outPerMinute: number,
+      emptyAt: optional(number),
+      bottlenecks: array(object<Backlog['bottlenecks'][number]>({ ...blockerFields, service: string })),
+    }),
+  ),
 });

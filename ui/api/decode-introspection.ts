@@ -7,17 +7,21 @@ import {
   type EventColumnsDetails,
   type EventKind,
   type EventOverview,
-  type Health,
+  type HealthBody,
   type LastFailure,
+  type Pause,
+  type PauseSummary,
   type Problem,
   periodCounters,
+  type ReleaseIntrospection,
   type RunIntrospection,
   type WorkflowOverview,
 } from '../../server/dashboard/protocol.js';
 import { counts, durations, histories, recentActivity } from './decode-statistics.js';
-import { step, usage } from './decode-step.js';
+import { reachedSteps, step, usage } from './decode-step.js';
 import {
   array,
+  boolean,
   type Decoder,
   forEach,
   items,
@@ -45,16 +49,20 @@ const serviceCounts = array(
   }),
 );
 
+const pauseSummary = { by: string, reason: string, since: number };
+
 const details = object<EventColumnsDetails>({
   index: number,
   description: optional(string),
   kind: oneOf<EventKind>(['handler', 'agent', 'debate', 'declared']),
   agent: optional(object<AgentSummary>(agentSummary)),
+  concurrency: optional(number),
   onSuccess: optional(string),
   onFailure: optional(string),
   onComplete: optional(string),
   services: optional(serviceCounts),
   lastFailure: optional(object<LastFailure>({ at: number, name: string, message: string })),
+  paused: optional(object<PauseSummary>(pauseSummary)),
 });
 
 /** Decodes event types as columns. A value beyond the end of a column reads like an absent column. */
@@ -98,7 +106,7 @@ export type HubInfo = ColumnsBody['hub'];
 
 const namedError = object<NonNullable<RunIntrospection['error']>>({ name: string, message: string });
 
-const run = object<RunIntrospection>({
+export const runFields = {
   id: string,
   service: string,
   requestId: string,
@@ -110,12 +118,14 @@ const run = object<RunIntrospection>({
   inbox: optional(object<NonNullable<RunIntrospection['inbox']>>({ kept: number, dropped: number })),
   error: optional(namedError),
   steps: array(step),
-});
+};
 
 const workflow = object<WorkflowOverview>({
   name: string,
   description: optional(string),
   trigger: optional(string),
+  triggers: optional(array(string)),
+  invokedBy: optional(array(string)),
   concurrencyPerKey: optional(number),
   processes: optional(number),
   steps: array(
@@ -132,7 +142,9 @@ const workflow = object<WorkflowOverview>({
   metrics: counts,
   services: optional(serviceCounts),
   recent: optional(recentActivity),
-  runs: array(run),
+  reached: optional(reachedSteps),
+  paused: optional(object<PauseSummary>(pauseSummary)),
+  runs: array(object<RunIntrospection>(runFields)),
 });
 
 const agent = object<AgentOverview>({
@@ -144,6 +156,29 @@ const agent = object<AgentOverview>({
   tokenUsage: usage,
   durationMs: optional(durations),
   approvalsWaiting: optional(number),
+  begun: optional(number),
+  hours: optional(
+    array(
+      object<NonNullable<AgentOverview['hours']>[number]>({
+        at: number,
+        runs: number,
+        tokens: number,
+        cost: optional(number),
+      }),
+    ),
+  ),
+  tokenBudget: optional(number),
+  costBudget: optional(number),
+  spendLimits: optional(
+    array(
+      object<NonNullable<AgentOverview['spendLimits']>[number]>({
+        max: number,
+        perMs: number,
+        unit: string as Decoder<'tokens' | 'cost'>,
+        isKeyed: optional(boolean as Decoder<true>),
+      }),
+    ),
+  ),
 });
 
 const schedule = object<Schedule>({
@@ -157,9 +192,12 @@ const schedule = object<Schedule>({
   catchUp: string as Decoder<Schedule['catchUp']>,
   service: string,
   processes: number,
+  storedId: optional(string),
+  lastId: optional(string),
   lastDueAt: optional(number),
   nextDueAt: optional(number),
   laterDueAt: optional(array(number)),
+  paused: optional(object<PauseSummary>(pauseSummary)),
 });
 
 const problem = object<Problem>({
@@ -176,6 +214,7 @@ const problem = object<Problem>({
   since: optional(number),
   lastAt: optional(number),
   lastError: optional(namedError),
+  parents: optional(array(string)),
   count: optional(number),
   version: optional(number),
 });
@@ -189,14 +228,26 @@ export const introspection: Decoder<Introspection> = object<Introspection>({
     now: number,
     processes: optional(number),
   }),
-  health: object<Health>({
-    status: oneOf<Health['status']>(['ok', 'degraded', 'failing']),
+  health: object<HealthBody>({
+    status: oneOf<HealthBody['status']>(['ok', 'degraded', 'failing']),
     problems: array(problem),
     problemCount: number,
+    // A newer server may pause other kinds of targets: the page shows any name.
+    paused: optional(
+      array(object<Pause>({ target: map(string) as Decoder<object> as Decoder<Pause['target']>, ...pauseSummary })),
+    ),
   }),
   totals: object<Introspection['totals']>({ metrics: counts, recent: recentActivity, histories }),
   events: eventColumns,
   workflows: array(workflow),
   agents: array(agent),
   schedules: optional(array(schedule)),
+  storedSchedules: optional(number),
+  releases: optional(
+    array(
+      object<ReleaseIntrospection>({ service: string, release: string, startedAt: number, endedAt: optional(number) }),
+    ),
+  ),
+  actions: optional(string),
+  showsTags: optional(boolean),
 });

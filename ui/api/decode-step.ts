@@ -1,5 +1,11 @@
-import type { StepIntrospection, StepStatus, TurnFacts, TurnUsage } from '../../server/dashboard/protocol.js';
-import { boolean, type Decoder, number, object, optional, string } from './decoder.js';
+import type {
+  ReachedStep,
+  StepIntrospection,
+  StepStatus,
+  TurnFacts,
+  TurnUsage,
+} from '../../server/dashboard/protocol.js';
+import { array, boolean, type Decoder, number, object, optional, string } from './decoder.js';
 
 /** Decodes tokens, and their cost. */
 export const usage: Decoder<TurnUsage> = object<TurnUsage>({
@@ -44,5 +50,21 @@ export const step: Decoder<StepIntrospection> = object<StepIntrospection>({
   waitsFor: optional(stepWait),
   turn: optional(turnFacts),
   // The dashboard never receives outputs.
+  arguments: () => undefined,
   output: () => undefined,
 });
+
+/** Decodes the steps that runs of a workflow reached. */
+export const reachedSteps: Decoder<readonly ReachedStep[]> = array(
+  object<ReachedStep>({
+    name: string,
+    kind: string as Decoder<ReachedStep['kind']>,
+    stage: number,
+    reached: number,
+    times: number,
+    waiting: number,
+    failed: number,
+    failureRatio: optional(number),
+    medianMs: optional(number),
+  }),
+);

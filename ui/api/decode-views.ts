@@ -1,11 +1,22 @@
 import type {
   AgentRunIntrospection,
   AgentRunsBody,
+  ErrorsBody,
+  ListedRun,
+  LostProcess,
+  PlacedRun,
   ProcessesBody,
+  RunListBody,
+  ScheduleOutlook,
+  SchedulesBody,
+  TaggedBody,
   WaitIntrospection,
   WaitsBody,
+  WorkflowRunsBody,
 } from '../../server/dashboard/protocol.js';
-import { step, usage } from './decode-step.js';
+import { errorGroup, eventSummary } from './decode-event.js';
+import { runFields as recordedRun } from './decode-introspection.js';
+import { reachedSteps, step, usage } from './decode-step.js';
 import { array, boolean, type Decoder, number, object, optional, string } from './decoder.js';
 
 /** Parts of the body of `GET /api/introspection?view=waits` that the page reads. */
@@ -14,8 +25,20 @@ export type Waits = Omit<WaitsBody, 'protocol'>;
 /** Parts of the body of `GET /api/introspection?view=processes` that the page reads. */
 export type Processes = Omit<ProcessesBody, 'protocol'>;
 
+/** Parts of the body of `GET /api/introspection?view=errors` that the page reads. */
+export type Errors = Omit<ErrorsBody, 'protocol'>;
+
+/** Parts of the body of `GET /api/introspection?view=schedules` that the page reads. */
+export type Outlooks = Omit<SchedulesBody, 'protocol'>;
+
+/** Parts of the body of `GET /api/introspection?tag=` that the page reads. */
+export type TaggedEvents = Omit<TaggedBody, 'protocol'>;
+
 /** Parts of the body of `GET /api/introspection?agent=` that the page reads. */
 export type AgentRuns = Omit<AgentRunsBody, 'protocol'>;
+
+/** Parts of the body of `GET /api/introspection?workflow=` that the page reads. */
+export type WorkflowRuns = Omit<WorkflowRunsBody, 'protocol'>;
 
 // A newer server may have kinds and states that this page does not know.
 const runFields = { id: string, type: string, service: string, requestId: string };
@@ -27,6 +50,12 @@ export const waits: Decoder<Waits> = object<Waits>({
   suspended: number,
   isTruncated: boolean,
 });
+
+const isolatedFields = {
+  id: string,
+  since: number,
+  isWaiting: optional((value: unknown) => value === true || undefined),
+};
 
 export const processes: Decoder<Processes> = object<Processes>({
   now: number,
@@ -40,11 +69,62 @@ export const processes: Decoder<Processes> = object<Processes>({
       startedAt: number,
       active: number,
       slots: number,
+      release: optional(string),
+      heapBytes: optional(number),
+      loopBusy: optional(number),
+      isolated: optional(object<NonNullable<Processes['processes'][number]['isolated']>>(isolatedFields)),
       handles: number,
     }),
   ),
   processCount: number,
+  lost: optional(
+    array(
+      object<LostProcess>({
+        id: string,
+        service: string,
+        host: string,
+        pid: number,
+        release: optional(string),
+        startedAt: number,
+        lostAt: number,
+        active: number,
+      }),
+    ),
+  ),
   registrations: array(object<Processes['registrations'][number]>({ events: array(string), workflows: array(string) })),
+});
+
+export const errors: Decoder<Errors> = object<Errors>({ now: number, groups: array(errorGroup) });
+
+export const outlooks: Decoder<Outlooks> = object<Outlooks>({
+  now: number,
+  schedules: array(
+    object<ScheduleOutlook>({
+      service: string,
+      name: string,
+      storedId: optional(string),
+      dueAt: array(number),
+      isDense: boolean,
+      last: optional(
+        object<NonNullable<ScheduleOutlook['last']>>({
+          id: string,
+          kind: string as Decoder<'event'>,
+          type: string,
+          status: string as Decoder<'completed'>,
+          endedAt: optional(number),
+          runMs: optional(number),
+          error: optional(object<{ name: string; message: string }>({ name: string, message: string })),
+        }),
+      ),
+    }),
+  ),
+});
+
+export const taggedEvents: Decoder<TaggedEvents> = object<TaggedEvents>({
+  now: number,
+  tag: string,
+  events: array(eventSummary),
+  isTruncated: boolean,
 });
 
 export const agentRuns: Decoder<AgentRuns> = object<AgentRuns>({
@@ -65,4 +145,25 @@ export const agentRuns: Decoder<AgentRuns> = object<AgentRuns>({
       steps: array(step),
     }),
   ),
+});
+
+/** Parts of the body of `GET /api/introspection?runs=` that the page reads. */
+export type RunList = Omit<RunListBody, 'protocol'>;
+
+export const runList: Decoder<RunList> = object<RunList>({
+  now: number,
+  workflow: string,
+  runs: array(object<ListedRun>({ ...recordedRun, isDeadLetter: optional(boolean as Decoder<true>) })),
+  after: optional(string),
+});
+
+const placedRuns = array(object<PlacedRun>({ ...recordedRun, at: array(string) }));
+
+export const workflowRuns: Decoder<WorkflowRuns> = object<WorkflowRuns>({
+  now: number,
+  workflow: string,
+  runs: placedRuns,
+  waiting: placedRuns,
+  steps: reachedSteps,
+  read: object<WorkflowRuns['read']>({ newest: number, failed: number, waiting: number }),
 });

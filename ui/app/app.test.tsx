@@ -62,7 +62,7 @@ test('the panel opens from its URL, links to triggers, and loads its type only w
   };
   const page = await openPage(api, '#/events/order.created?q=order');
   const panel = within(screen.getByRole('complementary', { name: 'order.created' }));
-  for (const text of ['12 ms', '85 ms', '1.24 s', '1 min 5 s', 'CardError', 'declined', '2 min ago']) {
+  for (const text of ['~12 ms', '~85 ms', '~1.2 s', '1 min 5 s', 'CardError', 'declined', '2 min ago']) {
     expect(panel.getByText(text)).toBeTruthy();
   }
   expect(panel.getByRole('link', { name: 'order.paid' }).getAttribute('href')).toBe('#/events/order.paid?q=order');
@@ -168,6 +168,24 @@ test('the worst problem is first, and "more" shows those of any kind', async () 
   expect(region.getByText(/^7 more are not listed/)).toBeTruthy();
   await page.click(region.getByRole('button', { name: 'Show fewer' }));
   expect(subjects()).toEqual(['order.paid', 'a', 'b']);
+});
+
+test('pauses are listed beside the problems, with who paused what, since when and why', async () => {
+  const api = shop();
+  const pause = { by: 'ada', reason: 'card provider is down', since: SERVER_NOW - 180_000 };
+  const paused = [
+    { target: { type: 'order.paid' }, ...pause },
+    { target: { service: 'mail' }, ...pause },
+  ];
+  api.health = { status: 'ok', problems: [], problemCount: 0, paused };
+  await openPage(api);
+  const list = within(screen.getByRole('list', { name: 'Paused' }));
+  expect(list.getAllByRole('listitem').map((item: HTMLElement) => item.textContent)).toEqual([
+    'order.paid paused by ada 3 min ago: card provider is down',
+    'service mail paused by ada 3 min ago: card provider is down',
+  ]);
+  expect(list.getByRole('link').getAttribute('href')).toContain('order.paid');
+  expect(screen.getByText('Nothing failed in the last 5 min')).toBeTruthy();
 });
 
 test('problems keep their order for 10 seconds, with new numbers', async () => {

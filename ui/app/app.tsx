@@ -1,23 +1,29 @@
 import { type ReadonlySignal, signal } from '@preact/signals';
 import type { JSX } from 'preact';
-import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { ActionsProvider } from '../actions/actions.js';
+import { AuditView } from '../actions/audit-view.js';
+import { Agents } from '../agents/agents.js';
 import type { RowFocus } from '../events/event-focus.js';
 import { Events } from '../events/events.js';
 import { NeedsAttention } from '../events/needs-attention.js';
 import { Overview } from '../events/overview.js';
 import { EventPanel } from '../events/panel/event-panel.js';
+import { Flow } from '../flow/flow.js';
 import type { Monitor } from '../state/monitor.js';
 import { type Navigation, VIEW_LABEL } from '../state/navigation.js';
-import { Agents } from '../views/agents.js';
+import { Errors } from '../views/errors.js';
 import { Processes } from '../views/processes.js';
 import { RequestView } from '../views/requests.js';
 import { Schedules } from '../views/schedules.js';
+import { Search, Tagged } from '../views/tagged.js';
 import { Waits } from '../views/waits.js';
 import { Workflows } from '../workflows/workflows.js';
 import { Banner } from './banner.js';
 import { Header } from './header.js';
+import { Palette, type PaletteItem } from './palette.js';
 import type { Preferences } from './preferences.js';
-import { listenForShortcuts, ShortcutsDialog } from './shortcuts.js';
+import { cycleTheme, listenForShortcuts, ShortcutsDialog, togglePause } from './shortcuts.js';
 import { SnapshotDialog, useSnapshots } from './snapshots.js';
 
 export interface AppProps {
@@ -41,6 +47,17 @@ export function App({ monitor: live, navigation, preferences }: AppProps): JSX.E
   });
   const monitor = snapshots.shown;
   const showHelp = (): void => help.current?.showModal();
+  const [isGoing, setGoing] = useState(false);
+  const action = (label: string, icon: PaletteItem['icon'], run: () => void): PaletteItem => {
+    return { key: `action ${label}`, label, kind: 'action', icon, run };
+  };
+  const actions = (): readonly PaletteItem[] => [
+    action('Refresh now', 'refresh', () => monitor.refresh()),
+    action(navigation.route.value.every === 'off' ? 'Resume' : 'Pause', 'pause', () => togglePause(navigation)),
+    action('Change the theme', 'ring', () => cycleTheme(preferences)),
+    action('Snapshot', 'snapshot', () => snapshotDialog.current?.showModal()),
+    action('Keyboard shortcuts', 'help', showHelp),
+  ];
   // Before the first paint, which shows the rows: a key that is pressed then must not be lost.
   useLayoutEffect(
     () =>
@@ -48,6 +65,7 @@ export function App({ monitor: live, navigation, preferences }: AppProps): JSX.E
         navigation,
         preferences,
         showHelp,
+        showPalette: () => setGoing(true),
         refresh: () => monitor.refresh(),
         focusSearch: () => {
           if (search.current !== null) {
@@ -66,7 +84,7 @@ export function App({ monitor: live, navigation, preferences }: AppProps): JSX.E
   const { view } = navigation.route.value;
   const covered = openType !== null && narrow.value;
   return (
-    <>
+    <ActionsProvider monitor={monitor}>
       <a class="skip-link" href={`#${view}-title`}>
         Skip to {view}
       </a>
@@ -76,6 +94,7 @@ export function App({ monitor: live, navigation, preferences }: AppProps): JSX.E
         theme={preferences.theme}
         onSnapshot={() => snapshotDialog.current?.showModal()}
         onHelp={showHelp}
+        onSearch={() => setGoing(true)}
       />
       <div class="page" data-panel={openType !== null} data-old={isOld(monitor)} inert={covered}>
         <main class="main">
@@ -86,10 +105,15 @@ export function App({ monitor: live, navigation, preferences }: AppProps): JSX.E
               <Events monitor={monitor} navigation={navigation} searchRef={search} focusRef={rowFocus} />
             </>
           )}
+          {view === 'audit' && <AuditView query={navigation.query.value} />}
+          {view === 'errors' && <Errors monitor={monitor} navigation={navigation} />}
+          {view === 'flow' && <Flow monitor={monitor} navigation={navigation} />}
           {view === 'agents' && <Agents monitor={monitor} navigation={navigation} />}
           {view === 'processes' && <Processes monitor={monitor} navigation={navigation} />}
           {view === 'requests' && <RequestView monitor={monitor} navigation={navigation} />}
           {view === 'schedules' && <Schedules monitor={monitor} navigation={navigation} />}
+          {view === 'search' && <Search key={navigation.searchText.value} monitor={monitor} navigation={navigation} />}
+          {view === 'tagged' && <Tagged monitor={monitor} navigation={navigation} />}
           {view === 'waits' && <Waits monitor={monitor} navigation={navigation} />}
           {view === 'workflows' && <Workflows monitor={monitor} navigation={navigation} />}
         </main>
@@ -98,11 +122,14 @@ export function App({ monitor: live, navigation, preferences }: AppProps): JSX.E
       <Banner monitor={monitor} onLive={snapshots.close} />
       <PageTitle monitor={monitor} navigation={navigation} />
       <SnapshotDialog dialogRef={snapshotDialog} snapshots={snapshots} />
+      {isGoing && (
+        <Palette store={monitor.store} navigation={navigation} actions={actions()} onClose={() => setGoing(false)} />
+      )}
       <ShortcutsDialog dialogRef={help} enabled={preferences.shortcuts} />
       <div class="visually-hidden" role="status">
         {monitor.announcement}
       </div>
-    </>
+    </ActionsProvider>
   );
 }
 

@@ -1,5 +1,6 @@
 import type { Signal } from '@preact/signals';
 import type { JSX } from 'preact';
+import { AuditLink } from '../actions/audit-view.js';
 import type { HubInfo } from '../api/decode-introspection.js';
 import { formatAge } from '../format/duration.js';
 import { formatCount } from '../format/number.js';
@@ -26,10 +27,12 @@ export interface HeaderProps {
   readonly theme: Signal<Theme>;
   readonly onSnapshot: () => void;
   readonly onHelp: () => void;
+  /** Opens the command palette. */
+  readonly onSearch: () => void;
 }
 
 /** Header with the hub, the views, the connection and a menu, in one row at every width. */
-export function Header({ monitor, navigation, theme, onSnapshot, onHelp }: HeaderProps): JSX.Element {
+export function Header({ monitor, navigation, theme, onSnapshot, onHelp, onSearch }: HeaderProps): JSX.Element {
   const hub = monitor.store.hub.value;
   const { view } = navigation.route.value;
   return (
@@ -42,14 +45,32 @@ export function Header({ monitor, navigation, theme, onSnapshot, onHelp }: Heade
       <div class="view-select">
         <Select
           label="View"
-          options={view === 'requests' ? ROUTED_VIEWS : VIEWS}
+          options={ROUTED_VIEWS.filter((each) => each === view || VIEWS.some((item) => item === each))}
           nameOf={(option) => VIEW_LABEL[option]}
           value={view}
           onChange={(next) => navigation.go({ view: next, name: null })}
         />
       </div>
+      <button
+        type="button"
+        class="go-to"
+        aria-label="Go to"
+        aria-keyshortcuts="Control+K Meta+K"
+        title="Go to a name, an id or an action (Ctrl K)"
+        onClick={onSearch}
+      >
+        <Icon name="search" />
+        <kbd>Ctrl K</kbd>
+      </button>
       <ConnectionMenu monitor={monitor} navigation={navigation} />
-      <PageMenu hub={hub} serverNow={monitor.serverNow.value} theme={theme} onSnapshot={onSnapshot} onHelp={onHelp} />
+      <PageMenu
+        hub={hub}
+        serverNow={monitor.serverNow.value}
+        theme={theme}
+        onSnapshot={onSnapshot}
+        onHelp={onHelp}
+        onSearch={onSearch}
+      />
     </header>
   );
 }
@@ -64,6 +85,8 @@ function ViewLinks({ store, navigation }: ViewLinksProps): JSX.Element {
   const { view } = navigation.route.value;
   const counts: Record<(typeof VIEWS)[number], number | undefined> = {
     events: store.rows.value.size,
+    errors: undefined,
+    flow: undefined,
     workflows: store.workflows.value.length,
     agents: store.agents.value.length,
     waits: approvalsOf(store) || undefined,
@@ -192,10 +215,11 @@ export interface PageMenuProps {
   readonly theme: Signal<Theme>;
   readonly onSnapshot: () => void;
   readonly onHelp: () => void;
+  readonly onSearch: () => void;
 }
 
 /** Menu with the theme, snapshots, shortcuts and facts of the hub. */
-function PageMenu({ hub, serverNow, theme, onSnapshot, onHelp }: PageMenuProps): JSX.Element {
+function PageMenu({ hub, serverNow, theme, onSnapshot, onHelp, onSearch }: PageMenuProps): JSX.Element {
   return (
     <Menu label="Menu" class="icon-button" button={<Icon name="more" />}>
       {(close) => (
@@ -209,6 +233,16 @@ function PageMenu({ hub, serverNow, theme, onSnapshot, onHelp }: PageMenuProps):
               theme.value = next;
             }}
           />
+          <button
+            type="button"
+            class="menu-item"
+            onClick={() => {
+              close();
+              onSearch();
+            }}
+          >
+            <Icon name="search" /> Go to … <kbd>Ctrl K</kbd>
+          </button>
           <button
             type="button"
             class="menu-item"
@@ -229,6 +263,7 @@ function PageMenu({ hub, serverNow, theme, onSnapshot, onHelp }: PageMenuProps):
           >
             <Icon name="help" /> Keyboard shortcuts <kbd>?</kbd>
           </button>
+          <AuditLink onFollow={close} />
           {hub && <p class="menu-facts">{facts(hub, serverNow)}</p>}
         </>
       )}
@@ -238,7 +273,7 @@ function PageMenu({ hub, serverNow, theme, onSnapshot, onHelp }: PageMenuProps):
 
 function facts({ transport, version, startedAt }: HubInfo, serverNow: number): string {
   const uptime = startedAt === null ? 'not started' : `up ${formatAge(serverNow - startedAt)}`;
-  return `${transport} · v${version} · ${uptime}`;
+  return `${transport} · Hubline ${version} · ${uptime}`;
 }
 
 /** Logo of the product, the same as the favicon. */

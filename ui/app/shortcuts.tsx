@@ -1,11 +1,12 @@
 import type { Signal } from '@preact/signals';
 import type { JSX, RefObject } from 'preact';
 import { Dialog } from '../shared/overlays.js';
-import { DEFAULT_ROUTE, type Navigation } from '../state/navigation.js';
+import { DEFAULT_ROUTE, type Navigation, VIEW_LABEL, type View } from '../state/navigation.js';
 import { type Preferences, THEMES } from './preferences.js';
 
 /** Keys and their actions, as the shortcuts dialog lists them. */
 const SHORTCUTS: readonly (readonly [key: string, action: string])[] = [
+  ['Ctrl K', 'Go to a name, an id or an action (⌘ K)'],
   ['/', 'Search event types'],
   ['j', 'Next event type'],
   ['k', 'Previous event type'],
@@ -19,6 +20,21 @@ const SHORTCUTS: readonly (readonly [key: string, action: string])[] = [
   ['?', 'Show keyboard shortcuts'],
 ];
 
+/** Letters that open a view after "g". */
+const VIEW_KEYS: Readonly<Record<string, Exclude<View, 'requests'>>> = {
+  e: 'events',
+  x: 'errors',
+  f: 'flow',
+  w: 'workflows',
+  a: 'agents',
+  t: 'waits',
+  s: 'schedules',
+  p: 'processes',
+};
+
+/** Time in which the letter must follow the "g". */
+const SEQUENCE_MS = 1_500;
+
 /** Targets of the shortcuts. */
 export interface ShortcutTargets {
   readonly navigation: Navigation;
@@ -28,6 +44,7 @@ export interface ShortcutTargets {
   moveFocus(step: 1 | -1): void;
   refresh(): void;
   showHelp(): void;
+  showPalette(): void;
 }
 
 /** Listens for shortcuts. Returns a function that stops it. */
@@ -42,9 +59,15 @@ export function listenForShortcuts(document: Document, targets: ShortcutTargets)
     ['t', () => cycleTheme(preferences)],
     ['?', targets.showHelp],
   ]);
+  let sequenceUntil = 0;
   const onKeyDown = (event: KeyboardEvent): void => {
     // Shortcuts are off while a dialog is open.
     if (event.defaultPrevented || document.querySelector('dialog[open]') !== null) return;
+    if (event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey) {
+      event.preventDefault();
+      targets.showPalette();
+      return;
+    }
     if (event.key === 'Escape') {
       // Escape first clears the search box, which the browser does.
       if (event.target instanceof HTMLInputElement && event.target.value !== '') return;
@@ -53,7 +76,9 @@ export function listenForShortcuts(document: Document, targets: ShortcutTargets)
     }
     if (!preferences.shortcuts.value || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.target instanceof Element && event.target.closest('input, select, textarea') !== null) return;
-    const action = actions.get(event.key);
+    const view = event.timeStamp < sequenceUntil ? VIEW_KEYS[event.key] : undefined;
+    sequenceUntil = event.key === 'g' ? event.timeStamp + SEQUENCE_MS : 0;
+    const action = view === undefined ? actions.get(event.key) : () => navigation.go({ view, name: null });
     if (action === undefined) return;
     event.preventDefault();
     action();
@@ -62,11 +87,13 @@ export function listenForShortcuts(document: Document, targets: ShortcutTargets)
   return () => document.removeEventListener('keydown', onKeyDown);
 }
 
-function cycleTheme({ theme }: Preferences): void {
+/** Changes the theme to the next one. */
+export function cycleTheme({ theme }: Preferences): void {
   theme.value = THEMES[(THEMES.indexOf(theme.value) + 1) % THEMES.length] ?? 'system';
 }
 
-function togglePause(navigation: Navigation): void {
+/** Pauses polling, or resumes it. */
+export function togglePause(navigation: Navigation): void {
   const isPaused = navigation.route.value.every === 'off';
   navigation.go({ every: isPaused ? DEFAULT_ROUTE.every : 'off' }, { replace: true });
 }
@@ -87,6 +114,14 @@ export function ShortcutsDialog({ dialogRef, enabled }: ShortcutsDialogProps): J
               <kbd>{key}</kbd>
             </dt>
             <dd>{action}</dd>
+          </div>
+        ))}
+        {Object.entries(VIEW_KEYS).map(([key, view]) => (
+          <div key={view}>
+            <dt>
+              <kbd>g</kbd> <kbd>{key}</kbd>
+            </dt>
+            <dd>{VIEW_LABEL[view]}</dd>
           </div>
         ))}
       </dl>

@@ -23,8 +23,37 @@ test('slow events are per minute', () => {
   const shape = chartShape(pointsOf([6, 3], [0, 0]), 100, 100);
   expect(shape.unit.name).toBe('minute');
   expect(shape.top).toBe(6);
-  expect(shape.past).toEqual({ line: 'M0 0L25 0L75 50H100', area: 'M0 0L25 0L75 50H100V100H0Z', failures: '' });
-  expect(shape.current).toEqual({ line: '', area: '', failures: '' });
+  const area = 'M0 0L25 0L75 50H100V100H0Z';
+  expect(shape.past).toEqual({ line: 'M0 0L25 0L75 50H100', second: '', area, failures: '' });
+  expect(shape.current).toEqual({ line: '', second: '', area: '', failures: '' });
+});
+
+test('the failure rate is in percent of the ended events, with a gap where none ended', () => {
+  const points = pointsOf([60, 0, 60, 60], [6, 0, 3, 0]).map((point) => ({
+    ...point,
+    completed: point.received - point.failed,
+  }));
+  const { top, past } = chartShape(points, 400, 100, { mode: 'failures' });
+  expect(top).toBe(10);
+  expect(past.line).toBe('M0 0H50H100M200 50H250L350 100H400');
+  expect(past.area).toBe('');
+});
+
+test('latencies are the p95 of running and of waiting, on one scale', () => {
+  const points = pointsOf([1, 1], [0, 0]).map((point) => ({ ...point, durationP95Ms: 200, waitP95Ms: 800 }));
+  const { top, past } = chartShape(points, 200, 100, { mode: 'latency' });
+  expect(top).toBe(800);
+  expect(past.line).toBe('M0 75H50L150 75H200');
+  expect(past.second).toBe('M0 0H50L150 0H200');
+});
+
+test('yesterday has the scale of today', () => {
+  const points = pointsOf([60, 60], [0, 0]);
+  const yesterday = [undefined, ...pointsOf([120], [0])];
+  const { top, yesterday: line, past } = chartShape(points, 200, 100, { yesterday });
+  expect(top).toBe(2);
+  expect(line).toBe('M100 0H150H200');
+  expect(past.line).toBe('M0 50L50 50L150 50H200');
 });
 
 test('bars are at most 12 px wide', () => {

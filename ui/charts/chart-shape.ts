@@ -1,3 +1,4 @@
+import type { ChartMode } from '../state/navigation.js';
 import { MIN_PART, type Point, perSecond } from './history-points.js';
 
 /** Heights of the failure lane and of the gap above it in pixels. */
@@ -19,18 +20,27 @@ export interface Unit {
 
 /** Path data of a part of a chart. */
 export interface Shapes {
-  /** Line of received events. */
+  /** Line of the first value. */
   readonly line: string;
-  /** Area below it. */
+  /** Line of the second value, such as the waiting time; empty if there is none. */
+  readonly second: string;
+  /** Area below the first line; empty for values that do not add up. */
   readonly area: string;
   /** Bars of failed events. */
   readonly failures: string;
 }
 
+/** Data of a chart beside its points. */
+export interface ChartContent {
+  readonly mode?: ChartMode;
+  /** Period of the day before of each point. */
+  readonly yesterday?: readonly (Point | undefined)[];
+}
+
 /** Chart of a history in pixels. */
 export interface ChartShape {
   readonly unit: Unit;
-  /** Top of the scale of received events, in the unit. */
+  /** Top of the scale: events in the unit, percent, or milliseconds. */
   readonly top: number;
   /** Top of the scale of the failure lane, in the unit; 0 if nothing failed. */
   readonly failedTop: number;
@@ -38,23 +48,32 @@ export interface ChartShape {
   readonly past: Shapes;
   /** Period that has not ended, whose counts still grow. */
   readonly current: Shapes;
+  /** Line of the first value of yesterday; empty if it is not known. */
+  readonly yesterday: string;
   /** Right end of the time without data at the start; 0 if there is none. */
   readonly unknownUntil: number;
 }
 
 /** Lays out the points of a history on this width. */
-export function chartShape(points: readonly Point[], width: number, plotHeight: number): ChartShape {
+export function chartShape(
+  points: readonly Point[],
+  width: number,
+  plotHeight: number,
+  { mode = 'count', yesterday = [] }: ChartContent = {},
+): ChartShape {
   const slot = width / Math.max(1, points.length);
-  const received = points.map((point) => perSecond(point.received, point));
   const failed = points.map((point) => perSecond(point.failed, point));
-  const unit = unitOf(Math.max(0, ...received));
-  const top = niceCeiling(Math.max(0, ...received) * unit.factor);
+  const unit = unitOf(Math.max(0, ...points.map((point) => perSecond(point.received, point))));
+  const read = VALUE_OF[mode];
+  const first = points.map((point) => read(point, unit));
+  const second = mode === 'latency' ? points.map(({ waitP95Ms }) => waitP95Ms) : [];
+  const before = yesterday.map((point) => (point === undefined ? null : read(point, unit)));
+  const top = niceCeiling(Math.max(0, ...[...first, ...second, ...before].map((value) => value ?? 0)));
   const maxFailed = Math.max(0, ...failed) * unit.factor;
   const failedTop = maxFailed === 0 ? 0 : niceCeiling(maxFailed);
   const firstKnown = points.findIndex(({ coveredMs }) => coveredMs > 0);
   const knownFrom = firstKnown === -1 ? width : round(unknownPart(points[firstKnown], firstKnown) * slot);
-  const heightOf = (index: number): number =>
-    round(plotHeight - (((received[index] ?? 0) * unit.factor) / top) * plotHeight);
+  const heightOf = (value: number): number => round(plotHeight - (value / top) * plotHeight);
   const known = [...points.entries()].filter(([, { coveredMs }]) => coveredMs > 0);
   /** Lays out some of the known points, from `from` with the height of the point before. */
   const shapesOf = (isCurrent: boolean, from: number, fromHeight: number | undefined): Shapes => {
@@ -63,8 +82,9 @@ export function chartShape(points: readonly Point[], width: number, plotHeight: 
     for (const [index, point] of known) {
       if (point.isCurrent !== isCurrent) continue;
       const x = round((index + 0.5) * slot);
-      if (hasRate(point)) {
-        const y = heightOf(index);
+      const value = first[index] ?? null;
+      if (mode === 'count' && value !== null && hasRate(point)) {
+        const y = heightOf(value);
         if (line === '') line = `M${from} ${fromHeight ?? y}`;
         line += `L${Math.max(x, from)} ${y}`;
         end = round(x + slot / 2);
@@ -74,7 +94,15 @@ export function chartShape(points: readonly Point[], width: number, plotHeight: 
     }
     // The line covers whole periods, so it reaches the ends of the first and the last one.
     if (line !== '') line += `H${end}`;
-    return { line, area: line === '' ? '' : `${line}V${plotHeight}H${from}Z`, failures };
+    const area = line === '' ? '' : `${line}V${plotHeight}H${from}Z`;
+    if (mode === 'count') return { line, second: '', area, failures };
+    const drawn = (values: readonly (number | null)[]): string =>
+      brokenLine(
+        values.map((value, index) => (points[index]?.isCurrent === isCurrent ? value : null)),
+        slot,
+        heightOf,
+      );
+    return { line: drawn(first), second: drawn(second), area: '', failures };
   };
   const start = Math.max(round((known[0]?.[0] ?? 0) * slot), knownFrom);
   const lastPast = known.findLast(([, { isCurrent }]) => !isCurrent)?.[0];
@@ -82,8 +110,40 @@ export function chartShape(points: readonly Point[], width: number, plotHeight: 
   const current =
     lastPast === undefined
       ? shapesOf(true, start, undefined)
-      : shapesOf(true, round((lastPast + 1) * slot), heightOf(lastPast));
-  return { unit, top, failedTop, past, current, unknownUntil: knownFrom };
+      : shapesOf(true, round((lastPast + 1) * slot), heightOf(first[lastPast] ?? 0));
+  return {
+    unit,
+    top,
+    failedTop,
+    past,
+    current,
+    yesterday: brokenLine(before, slot, heightOf),
+    unknownUntil: knownFrom,
+  };
+}
+
+/** First value of a period per mode; `null` if it has none. */
+const VALUE_OF: Readonly<Record<ChartMode, (point: Point, unit: Unit) => number | null>> = {
+  count: (point, { factor }) => perSecond(point.received, point) * factor,
+  failures: ({ completed, failed }) => (completed + failed === 0 ? null : (failed / (completed + failed)) * 100),
+  latency: ({ durationP95Ms }) => durationP95Ms,
+};
+
+/** Returns a line through the middles of the slots. It breaks at unknown values. */
+function brokenLine(values: readonly (number | null)[], slot: number, heightOf: (value: number) => number): string {
+  let line = '';
+  let last: number | null = null;
+  for (const [index, value] of values.entries()) {
+    const x = (index + 0.5) * slot;
+    if (value !== null) {
+      // A single value is as wide as its slot.
+      if (last === null) line += `M${round(x - slot / 2)} ${heightOf(value)}`;
+      line += last === null ? `H${round(x)}` : `L${round(x)} ${heightOf(value)}`;
+      if ((values[index + 1] ?? null) === null) line += `H${round(x + slot / 2)}`;
+    }
+    last = value;
+  }
+  return line;
 }
 
 /** Returns true if enough of a period has passed for a rate. Before, the line would drop at the start of each period. */

@@ -1,6 +1,14 @@
 import { expect, test } from 'vitest';
 import { historiesOf, historyOf, SERVER_NOW } from '../testing/test-data.js';
-import { historyOfRange, historyPoints, perSecond, zoomedPoints } from './history-points.js';
+import {
+  dayBefore,
+  historyOfRange,
+  historyPoints,
+  type Point,
+  perSecond,
+  rangeToShow,
+  zoomedPoints,
+} from './history-points.js';
 
 const MINUTE = 60_000;
 const now = SERVER_NOW + 15_000;
@@ -58,4 +66,24 @@ test.each<[string, number, number, number | null, number]>([
   expect(step ?? null).toBe(stepMs);
   expect(Math.abs((points?.length ?? 0) - count)).toBeLessThanOrEqual(1);
   expect(points?.every(({ at, endAt }) => endAt > from && at < to) ?? true).toBe(true);
+});
+
+test('the day before of a minute is the 5 minutes that contain it, of 5 minutes the same ones', () => {
+  const counts = Array.from({ length: 588 }, (_, index) => index + 1);
+  const histories = { ...historiesOf(), fiveMinutes: historyOf(588, 5 * MINUTE, { received: counts }) };
+  const day = historyPoints(historyOfRange(histories, '24h'), now, null);
+  expect(dayBefore(day, histories, now, null).map((point) => point?.received)).toEqual(counts.slice(12, 300));
+  const minutes = historyPoints(historyOf(1, MINUTE), now, null);
+  const before = dayBefore(minutes, histories, now, null);
+  expect(before.map((point) => point?.received)).toEqual([counts[299]]);
+  const hours: readonly Point[] = minutes.map((point) => ({ ...point, endAt: point.at + 60 * MINUTE }));
+  expect(dayBefore(hours, histories, now, null)).toEqual([undefined]);
+});
+
+test('until the reader chooses, a young hub shows 5 minutes', () => {
+  const young = historiesOf({ received: [1, 1] });
+  expect(rangeToShow('auto', young, now, SERVER_NOW - MINUTE)).toBe('5m');
+  expect(rangeToShow('1h', young, now, SERVER_NOW - MINUTE)).toBe('1h');
+  const old = historiesOf({ received: Array.from({ length: 60 }, () => 1) });
+  expect(rangeToShow('auto', old, now, SERVER_NOW - 60 * MINUTE)).toBe('1h');
 });

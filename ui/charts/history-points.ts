@@ -1,5 +1,5 @@
 import type { Histories, History } from '../../server/dashboard/protocol.js';
-import type { Range, Selection } from '../state/navigation.js';
+import type { ChosenRange, Range, Selection } from '../state/navigation.js';
 
 /** Counts of one period of a history. */
 export interface Point {
@@ -25,6 +25,15 @@ const PERIODS_IN_DAY = 288;
 
 /** Label of each range. */
 export const RANGE_LABEL: Record<Range, string> = { '5m': '5 min', '1h': '1 h', '24h': '24 h', '7d': '7 d' };
+
+const SHORTEST_MS = 360_000;
+
+/** Returns the range to show: the chosen one, or one that a young hub fills. @param now see {@link historyPoints} */
+export function rangeToShow(chosen: ChosenRange, { minutes }: Histories, now: number, startedAt: number | null): Range {
+  if (chosen !== 'auto') return chosen;
+  const known = historyPoints(minutes, now, startedAt).find(({ coveredMs }) => coveredMs > 0);
+  return known === undefined || known.endAt - known.coveredMs > now - SHORTEST_MS ? '5m' : '1h';
+}
 
 /** Returns the history that covers a range. */
 export function historyOfRange(histories: Histories, range: Range): History {
@@ -93,6 +102,29 @@ export function zoomedPoints(
   if (history === undefined) return null;
   const points = historyPoints(history, now, startedAt).filter(({ at, endAt }) => endAt > from && at < to);
   return points.length < MIN_ZOOMED ? null : points;
+}
+
+const DAY_MS = 24 * 60 * 60_000;
+
+/**
+ * Returns for each point the period of the day before that contains its start, or `undefined` if it is not known. Periods
+ * of a day ago have 5 minutes. A point over a longer period has none.
+ *
+ * @param now see {@link historyPoints}
+ * @param startedAt see {@link historyPoints}
+ */
+export function dayBefore(
+  points: readonly Point[],
+  { fiveMinutes }: Histories,
+  now: number,
+  startedAt: number | null,
+): readonly (Point | undefined)[] {
+  const all = historyPoints(fiveMinutes, now, startedAt);
+  return points.map(({ at, endAt }) => {
+    if (endAt - at > fiveMinutes.stepMs) return undefined;
+    const point = all[Math.floor((at - DAY_MS - fiveMinutes.startAt) / fiveMinutes.stepMs)];
+    return point !== undefined && point.coveredMs > 0 ? point : undefined;
+  });
 }
 
 function firstActivity({ startAt, stepMs, received, completed, failed }: History): number | undefined {

@@ -1,13 +1,14 @@
 import type { JSX } from 'preact';
 import { useId, useRef } from 'preact/hooks';
 import { formatPeriod, formatTick, formatTime } from '../format/clock-time.js';
-import { formatDuration } from '../format/duration.js';
+import { formatPercentile } from '../format/duration.js';
 import { formatCount, formatPercent, formatRate } from '../format/number.js';
 import { Icon } from '../shared/icon.js';
 import { useWidth } from '../shared/use-element.js';
-import type { Selection } from '../state/navigation.js';
+import type { ChartMode, Selection } from '../state/navigation.js';
 import { chartShape, LANE_GAP, LANE_HEIGHT, type Shapes, timeTicks } from './chart-shape.js';
 import { type Point, perSecond } from './history-points.js';
+import type { ReleaseMark } from './release-marks.js';
 import { useCrosshair } from './use-crosshair.js';
 
 export interface TimeChartProps {
@@ -19,6 +20,11 @@ export interface TimeChartProps {
   /** True if the counts are updated continually. Otherwise the right end has the time of the last one. */
   readonly isLive: boolean;
   readonly height: number;
+  readonly mode?: ChartMode;
+  /** Starts of releases. */
+  readonly marks?: readonly ReleaseMark[];
+  /** Period of the day before of each point. Empty: not shown. */
+  readonly yesterday?: readonly (Point | undefined)[];
   readonly selection?: Selection | null;
   /** Called with a selected part of the chart. */
   readonly onSelect?: (selection: Selection) => void;
@@ -28,9 +34,16 @@ export interface TimeChartProps {
 
 const TICK_DISTANCE = 84;
 
-/** Chart of received events as a line, and of failed events as bars in a lane with a scale of its own. */
+/** Room that the name of a release takes at most, in pixels. Without it to the right, it stands to the left of its mark. */
+const RELEASE_NAME_WIDTH = 136;
+
+/**
+ * Chart of received events, the failure rate or durations as lines, and of failed events as bars in a lane with a scale of
+ * its own.
+ */
 export function TimeChart(props: TimeChartProps): JSX.Element {
-  const { label, points, now, isLive, height, selection = null, onSelect, onEscape } = props;
+  const { label, points, now, isLive, height, mode = 'count', yesterday = [], marks = [] } = props;
+  const { selection = null, onSelect, onEscape } = props;
   const box = useRef<HTMLDivElement>(null);
   const hatch = useId();
   const width = useWidth(box);
@@ -38,7 +51,8 @@ export function TimeChart(props: TimeChartProps): JSX.Element {
     const [from, to] = [points[first]?.at, points[last]?.endAt];
     if (from !== undefined && to !== undefined) onSelect?.({ from, to });
   });
-  const shape = chartShape(points, width, height);
+  const shape = chartShape(points, width, height, { mode, yesterday });
+  const scaleText = SCALE_TEXT[mode];
   const total = height + LANE_GAP + LANE_HEIGHT;
   const slot = width / Math.max(1, points.length);
   const from = points[0]?.at ?? now;
@@ -48,6 +62,7 @@ export function TimeChart(props: TimeChartProps): JSX.Element {
     const left = box.current?.getBoundingClientRect().left ?? 0;
     return Math.max(0, Math.min(points.length - 1, Math.floor((clientX - left) / slot)));
   };
+  const shownMarks = marks.filter(({ at }) => at > from && at < to);
   const pointed = crosshair.at === null ? undefined : points[crosshair.at];
   const [firstSelected, lastSelected] = crosshair.selecting ?? [];
   const marked =
@@ -61,7 +76,7 @@ export function TimeChart(props: TimeChartProps): JSX.Element {
         <span>{scaleText(shape.top)}</span>
         <span>{scaleText(shape.top / 2)}</span>
         <span>0</span>
-        <span class={shape.failedTop > 0 ? 'tone-failed' : ''}>{scaleText(shape.failedTop)}</span>
+        <span class={shape.failedTop > 0 ? 'tone-failed' : ''}>{countText(shape.failedTop)}</span>
       </div>
       <div
         ref={box}
@@ -72,7 +87,7 @@ export function TimeChart(props: TimeChartProps): JSX.Element {
         aria-valuemin={0}
         aria-valuemax={Math.max(0, points.length - 1)}
         aria-valuenow={crosshair.at ?? Math.max(0, points.length - 1)}
-        aria-valuetext={tooltipText(pointed ?? points.at(-1), now)}
+        aria-valuetext={tooltipText(pointed ?? points.at(-1), now, mode)}
         data-selects={onSelect !== undefined}
         data-selecting={onSelect !== undefined && crosshair.isSelecting}
         onPointerDown={(event) => crosshair.onPointerDown(event, indexAt(event))}
@@ -98,10 +113,14 @@ export function TimeChart(props: TimeChartProps): JSX.Element {
             {shape.unknownUntil > 0 && (
               <rect class="chart-unknown" width={shape.unknownUntil} height={height} fill={`url(#${hatch})`} />
             )}
-            <Part shapes={shape.past} />
+            <path class="chart-yesterday" d={shape.yesterday} />
+            <Part shapes={shape.past} mode={mode} />
             <g class="chart-current">
-              <Part shapes={shape.current} />
+              <Part shapes={shape.current} mode={mode} />
             </g>
+            {shownMarks.map(({ at }) => (
+              <path key={at} class="chart-release" d={`M${xOf(at) + 0.5} 0V${total}`} />
+            ))}
             {marked !== null && to > from && (
               <rect
                 class="chart-selection"
@@ -115,9 +134,21 @@ export function TimeChart(props: TimeChartProps): JSX.Element {
             )}
           </svg>
         )}
+        {shownMarks.map(({ at, label: release }) => (
+          <span
+            key={at}
+            class="chart-release-name"
+            data-before={xOf(at) > width - RELEASE_NAME_WIDTH}
+            style={{ left: `${xOf(at)}px` }}
+            title={`${release} started ${formatTime(at)}`}
+          >
+            {release}
+          </span>
+        ))}
         {pointed !== undefined && crosshair.at !== null && (
           <ChartTooltip
             point={pointed}
+            before={yesterday[crosshair.at]}
             now={now}
             x={(crosshair.at + 0.5) * slot}
             isFlipped={crosshair.at > points.length / 2}
@@ -148,22 +179,31 @@ export function TimeChart(props: TimeChartProps): JSX.Element {
 }
 
 /** Line, area and bars of some periods. */
-function Part({ shapes: { area, line, failures } }: { shapes: Shapes }): JSX.Element {
+function Part({ shapes: { area, line, second, failures }, mode }: { shapes: Shapes; mode: ChartMode }): JSX.Element {
   return (
     <>
       <path class="chart-area" d={area} />
-      <path class="chart-line" d={line} />
+      <path class="chart-second" d={second} />
+      <path class={`chart-line is-${mode}`} d={line} />
       <path class="chart-failed" d={failures} />
     </>
   );
 }
 
-function scaleText(value: number): string {
+const SCALE_TEXT: Readonly<Record<ChartMode, (value: number) => string>> = {
+  count: countText,
+  failures: (value) => `${countText(value)}%`,
+  latency: (value) => formatPercentile(value).replace('~', ''),
+};
+
+function countText(value: number): string {
   return value >= 10 || value === 0 ? formatCount(Math.round(value)) : String(Number(value.toPrecision(2)));
 }
 
 export interface ChartTooltipProps {
   readonly point: Point;
+  /** Same time of yesterday, if it is shown. */
+  readonly before: Point | undefined;
   /** Time at which the counts were read, in epoch milliseconds. */
   readonly now: number;
   /** Position of the crosshair in pixels. */
@@ -175,7 +215,7 @@ export interface ChartTooltipProps {
 }
 
 /** Counts of the period at the crosshair. */
-function ChartTooltip({ point, now, x, isFlipped, selected }: ChartTooltipProps): JSX.Element {
+function ChartTooltip({ point, before, now, x, isFlipped, selected }: ChartTooltipProps): JSX.Element {
   const { at, endAt, received, completed, failed, coveredMs, isCurrent } = point;
   return (
     <div class="chart-tooltip" style={{ left: `${x}px` }} data-flipped={isFlipped} aria-hidden="true">
@@ -194,8 +234,13 @@ function ChartTooltip({ point, now, x, isFlipped, selected }: ChartTooltipProps)
           <Line icon="triangle" tone={failed > 0 ? 'failed' : 'none'} label="Failed" value={formatCount(failed)}>
             {failed > 0 && formatPercent(failed / Math.max(1, completed + failed))}
           </Line>
-          {point.waitP95Ms !== null && <Line label="Waiting p95" value={formatDuration(point.waitP95Ms)} />}
-          {point.durationP95Ms !== null && <Line label="Running p95" value={formatDuration(point.durationP95Ms)} />}
+          {point.waitP95Ms !== null && <Line label="Waiting p95" value={formatPercentile(point.waitP95Ms)} />}
+          {point.durationP95Ms !== null && <Line label="Running p95" value={formatPercentile(point.durationP95Ms)} />}
+          {before !== undefined && (
+            <Line label="Yesterday" value={formatRate(perSecond(before.received, before))}>
+              {before.failed > 0 && `${formatPercent(before.failed / Math.max(1, before.completed + before.failed))} ▲`}
+            </Line>
+          )}
         </dl>
       )}
     </div>
@@ -224,10 +269,16 @@ function Line({ icon, tone = 'none', label, value, children }: LineProps): JSX.E
 }
 
 /** Returns the counts of a period as a sentence for screen readers. */
-function tooltipText(point: Point | undefined, now: number): string {
+function tooltipText(point: Point | undefined, now: number, mode: ChartMode): string {
   if (point === undefined) return 'no data';
   const period = formatPeriod(point.at, point.endAt, now);
   if (point.coveredMs === 0) return `${period}: no data`;
   const counts = `${formatCount(point.received)} received, ${formatCount(point.completed)} completed, ${formatCount(point.failed)} failed`;
-  return `${period}${point.isCurrent ? ' so far' : ''}: ${counts}`;
+  const { waitP95Ms, durationP95Ms } = point;
+  if (mode !== 'latency') return `${period}${point.isCurrent ? ' so far' : ''}: ${counts}`;
+  const durations = [
+    ...(waitP95Ms === null ? [] : [`, waiting p95 ${formatPercentile(waitP95Ms)}`]),
+    ...(durationP95Ms === null ? [] : [`, running p95 ${formatPercentile(durationP95Ms)}`]),
+  ];
+  return `${period}${point.isCurrent ? ' so far' : ''}: ${counts}${durations.join('')}`;
 }

@@ -1,7 +1,7 @@
 import { computed, type ReadonlySignal } from '@preact/signals';
 import type { ComponentChildren, JSX } from 'preact';
 import type { RecentActivity } from '../../server/dashboard/protocol.js';
-import { formatPercent, formatRate } from '../format/number.js';
+import { formatPercent, formatRate, UNKNOWN } from '../format/number.js';
 import { Count } from '../shared/counts.js';
 import { Icon, type IconName } from '../shared/icon.js';
 import {
@@ -124,18 +124,30 @@ const DEFINITIONS: Readonly<Record<SortKey, Defined>> = {
     cell: ([status, ratio, cause]) => <StatusBadge status={status} failingRatio={ratio} cause={cause} />,
     order: statusRank,
   }),
-  type: column<string>({
+  type: column<readonly [kind: string, slots: string]>({
     label: 'Event type',
     title: 'Name of the event type',
     width: 'minmax(6rem, 24rem)',
     narrow: 'value',
     align: 'start',
     // The table adds the name, with its link.
-    value: (row) => row.eventKind,
-    cell: (kind) => kind !== 'handler' && <span class="tag">{kind}</span>,
+    value: ({ eventKind, slots }) => [eventKind, slots?.isFull ? `${slots.taken}/${slots.all}` : ''],
+    cell: ([kind, slots]) => (
+      <>
+        {kind !== 'handler' && <span class="tag">{kind}</span>}
+        {slots !== '' && (
+          <span
+            class="tag is-full"
+            title={`All slots of this type are taken: ${slots.replace('/', ' of ')} run, and events wait`}
+          >
+            {slots} busy
+          </span>
+        )}
+      </>
+    ),
     order: null,
   }),
-  trend: column<Trend>({
+  trend: column<Trend | null>({
     label: 'Trend',
     period: '20 min',
     title: 'Events received per minute, with the failed part at the foot. The last bar is the current minute so far',
@@ -143,9 +155,10 @@ const DEFINITIONS: Readonly<Record<SortKey, Defined>> = {
     leastWidth: '6rem',
     narrow: 'period',
     align: 'start',
-    value: ({ minutes }) => trendOf(minutes),
-    group: (rows) => trendOf(sumMinutes(rows)),
-    cell: ([received, failed]) => <TrendChart received={received} failed={failed} />,
+    // Bars of now would stand beside counts of the selected period.
+    value: ({ minutes }, { range }) => (range === null ? trendOf(minutes) : null),
+    group: (rows, { range }) => (range === null ? trendOf(sumMinutes(rows)) : null),
+    cell: (trend) => (trend === null ? UNKNOWN : <TrendChart received={trend[0]} failed={trend[1]} />),
     order: ({ minutes }) => minutes.received.reduce((total, count) => total + count, 0),
   }),
   rate: column<number | null>({
@@ -279,7 +292,7 @@ export function hasSameItems(a: readonly unknown[], b: readonly unknown[]): bool
 }
 
 /** Ranks are further apart than failure rates. Active and idle types share one, so that a type with few events does not move at each of them. */
-const STATUS_RANK: Record<EventStatus, number> = { failing: 0, attention: 2, active: 4, idle: 4, never: 6 };
+const STATUS_RANK: Record<EventStatus, number> = { failing: 0, attention: 2, paused: 3, active: 4, idle: 4, never: 6 };
 
 /**
  * Returns the rank of a row's status, and in it that of its failure rate: -1 for a type whose events all fail. Whole
@@ -318,6 +331,7 @@ function addFromEnd(sums: number[], counts: readonly number[]): void {
 const LOOK: Record<EventStatus, readonly [icon: IconName, label: string, rule: string]> = {
   failing: ['triangle', 'Failing', 'An event failed in the last 5 minutes'],
   attention: ['clock', 'Attention', 'There are open dead letters, or events or approvals wait'],
+  paused: ['pause', 'Paused', 'Nothing of the type starts until it is resumed'],
   active: ['dot', 'Active', 'A handler runs, or an event was received in the last minute'],
   idle: ['ring', 'Idle', 'No event was received in the last minute'],
   never: ['dashes', 'Never seen', 'No event was received since the start'],
@@ -349,7 +363,7 @@ export function StatusBadge({ status, failingRatio, cause, hasWord = false }: St
   const [icon, anyLabel, anyRule] = LOOK[status];
   // A newer server may report other problems.
   const [label, causeRule] = (cause === null ? undefined : CAUSE_LOOK[cause]) ?? [anyLabel, anyRule];
-  const isLoud = status === 'failing' || status === 'attention';
+  const isLoud = status === 'failing' || status === 'attention' || status === 'paused';
   const level = status === 'failing' ? ` is-${failureLevel(failingRatio)}` : '';
   const rule =
     failingRatio === null ? causeRule : `${formatPercent(failingRatio)} of the events failed in the last 5 minutes`;

@@ -12,11 +12,13 @@ export interface RowFocus {
  *
  * @param types returns the event types of the rows, from top to bottom
  * @param current event type from which to move; if no row has it, the first row gets the focus
+ * @param onMove called with the event type whose row receives the focus
  */
 export function useRowFocus(
   handle: RefObject<RowFocus | null>,
   types: () => readonly string[],
   current: string | null,
+  onMove: (type: string) => void,
 ): string | null {
   const [wanted, setWanted] = useState<string | null>(null);
   useLayoutEffect(() => {
@@ -24,7 +26,9 @@ export function useRowFocus(
       move: (step) => {
         const all = types();
         const at = all.indexOf(current ?? '');
-        setWanted(all[at === -1 ? 0 : at + step] ?? current);
+        const next = all[at === -1 ? 0 : at + step] ?? current;
+        if (next !== null) onMove(next);
+        setWanted(next);
       },
     };
     return () => {

@@ -41,7 +41,11 @@ export function EventTable({ store, order: fresh, navigation, focusRef }: EventT
   const order = useOrder(fresh, [q, sort, dir, show, selection?.from, selection?.to].join('\n'), isActive, rows);
   const items: readonly ListItem[] = group === 'prefix' ? groupItems(order, closed) : order;
   const shownTypes = (): string[] => items.flatMap((item) => (item.kind === 'row' ? item.type : []));
-  const wanted = useRowFocus(focusRef, shownTypes, focusedType ?? navigation.openType.value);
+  const { openType } = navigation;
+  const wanted = useRowFocus(focusRef, shownTypes, openType.value ?? focusedType, (type) => {
+    // The open panel moves along.
+    if (openType.value !== null) navigation.go({ name: type }, { replace: true });
+  });
   const { from, to } = useVisibleRange(body, items.length);
   // A focused row stays in the document even if it is scrolled out of view.
   const near: { readonly item: ListItem; readonly index: number }[] = [];

@@ -294,7 +294,7 @@ function NothingRegistered(): JSX.Element {
     <EmptyState title="No event types yet">
       <p>Register an event type and emit an event, and both appear here:</p>
       <Snippet code={SNIPPET} />
-      <p>Hubs on another Redis, prefix or file do not appear here.</p>
+      <p>Hubs on another server, prefix, schema or file do not appear here.</p>
     </EmptyState>
   );
 }

@@ -1,12 +1,14 @@
 import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
-import type { Problem } from '../../server/dashboard/protocol.js';
+import type { Pause, Problem } from '../../server/dashboard/protocol.js';
+import { type ReleaseMark, releaseMarks } from '../charts/release-marks.js';
 import { formatCount } from '../format/number.js';
 import { Icon } from '../shared/icon.js';
 import { useInteraction } from '../shared/use-element.js';
 import type { Monitor } from '../state/monitor.js';
 import type { Navigation } from '../state/navigation.js';
-import { describeProblem, holdProblems, problemKey, REORDER_MS } from './problems.js';
+import { backlogText } from './backlog.js';
+import { describePause, describeProblem, holdProblems, problemKey, REORDER_MS } from './problems.js';
 
 /** Number of problems that are shown before the user asks for all. */
 const SHOWN = 3;
@@ -24,15 +26,19 @@ export function NeedsAttention({ monitor, navigation }: NeedsAttentionProps): JS
   const problems = useSteadyOrder(health?.problems ?? [], isActive, monitor.store.reading.value.at);
   const lines = useSteadyCount(Math.min(SHOWN, problems.length));
   const [isOpen, setOpen] = useState(false);
+  const count = health?.problemCount ?? 0;
+  const releases = releaseMarks(monitor.store.releases.value);
+  const isHidden = monitor.store.reading.value.range !== null;
   const first = problems.slice(0, lines);
   const shown = isOpen && lines > 0 ? problems : first;
-  const more = (health?.problemCount ?? 0) - first.length;
-  const unlisted = (health?.problemCount ?? 0) - problems.length;
+  const more = count - first.length;
+  const unlisted = count - problems.length;
   return (
-    <section ref={list} class="attention" aria-labelledby="attention-title">
+    <section ref={list} class={`attention${isHidden ? ' is-hidden' : ''}`} aria-labelledby="attention-title">
       <h2 id="attention-title" class="visually-hidden">
         Needs attention
       </h2>
+      {isHidden && <HiddenProblems count={count} onShow={() => navigation.go({ selection: null })} />}
       {shown.length === 0 ? (
         <p class="attention-none">
           {health !== null && (
@@ -47,6 +53,8 @@ export function NeedsAttention({ monitor, navigation }: NeedsAttentionProps): JS
             <ProblemLine
               key={problemKey(problem)}
               problem={problem}
+              backlog={backlogOf(problem, monitor)}
+              releases={releases}
               now={monitor.serverNow.value}
               query={navigation.query.value}
             >
@@ -62,20 +70,94 @@ export function NeedsAttention({ monitor, navigation }: NeedsAttentionProps): JS
           )}
         </ul>
       )}
+      <Pauses pauses={health?.paused ?? []} now={monitor.serverNow.value} query={navigation.query.value} />
     </section>
   );
 }
 
+/** Line over the problems while a period is selected: they are those of now. Nothing below them moves. */
+function HiddenProblems({ count, onShow }: { count: number; onShow: () => void }): JSX.Element {
+  const problems = count === 0 ? 'Nothing needs' : `${formatCount(count)} ${count === 1 ? 'needs' : 'need'}`;
+  return (
+    <p class="attention-hidden">
+      {problems} attention now; the counts are of the selected period.
+      {count > 0 && (
+        <button type="button" class="attention-more" onClick={onShow}>
+          Show now
+        </button>
+      )}
+    </p>
+  );
+}
+
+interface PausesProps {
+  readonly pauses: readonly Pause[];
+  readonly now: number;
+  /** Query that the links retain. */
+  readonly query: string;
+}
+
+/** Lists what is paused, by whom, since when and why. */
+function Pauses({ pauses, now, query }: PausesProps): JSX.Element | null {
+  if (pauses.length === 0) return null;
+  return (
+    <ul class="attention-paused" aria-label="Paused">
+      {pauses.map((pause) => {
+        const { subject, path, text } = describePause(pause, now);
+        return (
+          <li key={JSON.stringify(pause.target)}>
+            <Icon name="pause" />
+            <span>
+              {path === undefined ? (
+                <bdi>{subject}</bdi>
+              ) : (
+                <a href={path + query}>
+                  <bdi>{subject}</bdi>
+                </a>
+              )}{' '}
+              {text}
+            </span>
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
+
+/** Returns the backlog of a problem in words; `null` if it is another problem. */
+function backlogOf({ kind, eventType, workflow }: Problem, { store }: Monitor): string | null {
+  if (kind !== 'backlog' && kind !== 'oldest-pending' && kind !== 'no-process') return null;
+  const { hubNow } = store.reading.value;
+  const event =
+    eventType === undefined
+      ? store.workflows.value.find(({ name }) => name === workflow)
+      : store.rows.value.get(eventType)?.event.value;
+  return event === undefined ? null : backlogText(event, hubNow);
+}
+
 interface ProblemLineProps {
   readonly problem: Problem;
+  /** Backlog in words, of a problem that is one. */
+  readonly backlog: string | null;
+  readonly releases: readonly ReleaseMark[];
   readonly now: number;
   /** Query that the link retains. */
   readonly query: string;
   readonly children: JSX.Element | false;
 }
 
-function ProblemLine({ problem, now, query, children }: ProblemLineProps): JSX.Element {
-  const { icon, tone, level, subject, path, fact, shortFact, details } = describeProblem(problem, now);
+function ProblemLine({ problem, backlog, releases, now, query, children }: ProblemLineProps): JSX.Element {
+  const {
+    icon,
+    tone,
+    level,
+    subject,
+    path,
+    fact,
+    shortFact,
+    details: others,
+  } = describeProblem(problem, now, releases);
+  const details = backlog === null ? others : [backlog, ...others];
   return (
     <li class={`problem is-${tone}${level ? ` is-${level}` : ''}`}>
       <Icon name={icon} />

@@ -1,15 +1,24 @@
 import type { JSX } from 'preact';
-import { ChartTable, RangePicker } from '../charts/chart-table.js';
-import { historyOfRange, historyPoints, perSecond, RANGE_LABEL, zoomedPoints } from '../charts/history-points.js';
+import { ChartLegend, ChartOptions, ChartTable, chartTitle } from '../charts/chart-table.js';
+import {
+  dayBefore,
+  historyOfRange,
+  historyPoints,
+  RANGE_LABEL,
+  rangeToShow,
+  zoomedPoints,
+} from '../charts/history-points.js';
+import { releaseMarks } from '../charts/release-marks.js';
 import { TimeChart } from '../charts/time-chart.js';
 import { formatPeriod } from '../format/clock-time.js';
-import { formatAge, formatDuration } from '../format/duration.js';
+import { formatAge, formatPercentile } from '../format/duration.js';
 import { emitCode } from '../format/hub-code.js';
 import { formatPercent, formatRate, UNKNOWN } from '../format/number.js';
 import { Snippet } from '../shared/copy-button.js';
 import { Count } from '../shared/counts.js';
 import { Icon } from '../shared/icon.js';
 import { EmptyState } from '../shared/view-section.js';
+import { rangeRate, sumRange } from '../state/event-row.js';
 import type { HubStore, Totals } from '../state/hub-store.js';
 import type { Monitor } from '../state/monitor.js';
 import type { Navigation } from '../state/navigation.js';
@@ -45,54 +54,65 @@ export interface KpiStripProps {
   readonly serverNow: number;
 }
 
-/** Key figures of the whole hub, each with its period. */
+/** Key figures of the whole hub, each with its period: of the selected range those that are counts. */
 function KpiStrip({ store, serverNow }: KpiStripProps): JSX.Element {
   const totals = store.totals.value;
-  const { hubNow, startedAt } = store.reading.value;
+  const { hubNow, startedAt, range } = store.reading.value;
   const recent = totals?.recent;
   const metrics = totals?.metrics;
-  const failed = recent && recent.last5Min.failed - recent.last5Min.cancelled;
+  const isSelected = range !== null;
+  const counts = isSelected ? sumRange(range) : recent?.last5Min;
+  const rate = isSelected
+    ? rangeRate(sumRange(range), range, hubNow)
+    : ((recent && ratePerSecond(recent.minutes, hubNow, startedAt)) ?? null);
+  const received = isSelected ? counts?.received : metrics?.received;
+  const failed = counts && counts.failed - counts.cancelled;
   const oldest = metrics?.oldestPendingAt;
+  const periodOf = (period: string): string => (isSelected ? 'selected' : period);
   return (
     <dl class="kpis">
-      <Kpi label="Rate" period="1 min" title="Events received per second over the last minute">
-        {recent ? formatRate(ratePerSecond(recent.minutes, hubNow, startedAt)) : UNKNOWN}
+      <Kpi label="Rate" period={periodOf('1 min')} title="Events received per second over the period">
+        {formatRate(rate)}
       </Kpi>
       <Kpi
         label="Failed"
-        period="5 min"
+        period={periodOf('5 min')}
         isFailed={failed !== undefined && failed > 0}
-        title="Events that failed in the last 5 minutes"
+        title="Events that failed in the period"
       >
         {failed === undefined ? UNKNOWN : <Count value={failed} />}
       </Kpi>
       <Kpi
         label="Failure rate"
-        period="5 min"
+        period={periodOf('5 min')}
         isFailed={failed !== undefined && failed > 0}
-        title="Failed events divided by completed and failed events of the last 5 minutes"
+        title="Failed events divided by completed and failed events of the period"
       >
-        {formatPercent(recent ? failureRatio(recent.last5Min) : null)}
+        {formatPercent(counts ? failureRatio(counts) : null)}
       </Kpi>
-      <Kpi
-        label="Pending"
-        period={oldest === undefined ? 'now' : `oldest ${formatAge(serverNow - oldest)}`}
-        title="Events that have not ended: waiting, delayed, suspended or running"
-      >
-        {metrics ? <Count value={metrics.pending} /> : UNKNOWN}
-      </Kpi>
-      <Kpi
-        label="Waiting p95"
-        period="5 min"
-        title="Time from acceptance to the first attempt: 95 % of the events waited at most so long"
-      >
-        {formatDuration(recent?.waitP95Ms ?? null)}
-      </Kpi>
-      <Kpi label="Running p95" period="5 min" title="Duration of attempts: 95 % took at most so long">
-        {formatDuration(recent?.durationP95Ms ?? null)}
-      </Kpi>
-      <Kpi label="Received" period="since start" title="Events accepted since the start">
-        {metrics ? <Count value={metrics.received} /> : UNKNOWN}
+      {!isSelected && (
+        <>
+          <Kpi
+            label="Pending"
+            period={oldest === undefined ? 'now' : `oldest ${formatAge(serverNow - oldest)}`}
+            title="Events that have not ended: waiting, delayed, suspended or running"
+          >
+            {metrics ? <Count value={metrics.pending} /> : UNKNOWN}
+          </Kpi>
+          <Kpi
+            label="Waiting p95"
+            period="5 min"
+            title="Time from acceptance to the first attempt: 95 % of the events waited at most so long"
+          >
+            {formatPercentile(recent?.waitP95Ms ?? null)}
+          </Kpi>
+          <Kpi label="Running p95" period="5 min" title="Duration of attempts: 95 % took at most so long">
+            {formatPercentile(recent?.durationP95Ms ?? null)}
+          </Kpi>
+        </>
+      )}
+      <Kpi label="Received" period={periodOf('since start')} title="Events accepted in the period">
+        {received === undefined ? UNKNOWN : <Count value={received} />}
       </Kpi>
     </dl>
   );
@@ -128,8 +148,9 @@ export interface ActivityProps {
 function Activity({ monitor, navigation }: ActivityProps): JSX.Element {
   const { store, connection } = monitor;
   const { hubNow, startedAt } = store.reading.value;
-  const { range, selection } = navigation.route.value;
+  const { selection, chart, yesterday, range: chosen } = navigation.route.value;
   const totals = store.totals.value;
+  const range = totals === null ? '1h' : rangeToShow(chosen, totals.histories, hubNow, startedAt);
   const zoomed = totals && selection && zoomedPoints(totals.histories, selection, hubNow, startedAt);
   const points =
     zoomed ?? (totals === null ? [] : historyPoints(historyOfRange(totals.histories, range), hubNow, startedAt));
@@ -138,28 +159,25 @@ function Activity({ monitor, navigation }: ActivityProps): JSX.Element {
       ? `last ${RANGE_LABEL[range]}`
       : formatPeriod(selection.from, selection.to, hubNow);
   const showAll = (): void => navigation.go({ selection: null });
-  const isPerSecond = points.some((point) => perSecond(point.received, point) >= 1);
-  const title = `Events per ${isPerSecond ? 'second' : 'minute'}`;
+  const before = totals === null ? [] : dayBefore(points, totals.histories, hubNow, startedAt);
+  const hasYesterday = before.some((point) => point !== undefined);
+  const title = chartTitle(chart, points);
   return (
     <section class="activity" aria-labelledby="activity-title">
       <div class="chart-head">
         <h2 id="activity-title">{title}</h2>
-        <ul class="legend" aria-hidden="true">
-          <li class="tone-received">
-            <Icon name="dot" /> Received
-          </li>
-          <li class="tone-failed">
-            <Icon name="triangle" /> Failed
-          </li>
-        </ul>
+        <ChartLegend mode={chart} />
         {zoomed !== null && (
           <button type="button" class="chip zoom-out" onClick={showAll}>
             <Icon name="back" /> Zoom out
           </button>
         )}
-        <RangePicker
-          value={zoomed === null ? range : null}
-          onChange={(next) =>
+        <ChartOptions
+          navigation={navigation}
+          unit={title}
+          range={zoomed === null ? range : null}
+          hasYesterday={hasYesterday}
+          onRange={(next) =>
             navigation.go({ range: next, ...(zoomed !== null && { selection: null }) }, { replace: true })
           }
         />
@@ -170,6 +188,9 @@ function Activity({ monitor, navigation }: ActivityProps): JSX.Element {
         now={hubNow}
         isLive={connection.value.kind === 'live' || connection.value.kind === 'slow'}
         height={HEIGHT}
+        mode={chart}
+        marks={releaseMarks(store.releases.value)}
+        yesterday={yesterday ? before : []}
         selection={zoomed === null ? selection : null}
         onSelect={(next) => navigation.go({ selection: next })}
         onEscape={selection === null ? undefined : showAll}

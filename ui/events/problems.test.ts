@@ -46,6 +46,18 @@ test.each<[Omit<Problem, 'severity' | 'eventType'>, string, string, readonly str
   });
 });
 
+test('names the release that started shortly before', () => {
+  const releases = [
+    { at: SERVER_NOW - 3_600_000, label: 'v1' },
+    { at: SERVER_NOW - 240_000, label: 'v2' },
+  ];
+  const details = (since: number): readonly string[] =>
+    describeProblem({ ...base, kind: 'backlog', pending: 12, since }, SERVER_NOW, releases).details;
+  expect(details(SERVER_NOW - 120_000)).toEqual(['began 2 min after release v2', 'for 2 min']);
+  expect(details(SERVER_NOW - 270_000)).toEqual(['began with release v2', 'for 4 min']);
+  expect(details(SERVER_NOW - 1_200_000)).toEqual(['for 20 min']);
+});
+
 test('describes a kind that it does not know', () => {
   const problem: unknown = { kind: 'disk-full', severity: 'warning', service: 'shop' };
   const text = describeProblem(problem as Problem, SERVER_NOW);

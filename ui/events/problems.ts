@@ -1,4 +1,5 @@
-import type { Problem } from '../../server/dashboard/protocol.js';
+import type { Pause, Problem } from '../../server/dashboard/protocol.js';
+import type { ReleaseMark } from '../charts/release-marks.js';
 import { formatAge, formatAgo } from '../format/duration.js';
 import { formatCount, formatPercent } from '../format/number.js';
 import type { IconName } from '../shared/icon.js';
@@ -27,8 +28,9 @@ export interface ProblemText {
  * Describes a problem.
  *
  * @param now current time in epoch milliseconds on the server's clock
+ * @param releases releases that replaced another one
  */
-export function describeProblem(problem: Problem, now: number): ProblemText {
+export function describeProblem(problem: Problem, now: number, releases: readonly ReleaseMark[] = []): ProblemText {
   const { eventType, workflow, service, schedule, severity, lastError } = problem;
   const path =
     eventType !== undefined
@@ -48,10 +50,29 @@ export function describeProblem(problem: Problem, now: number): ProblemText {
     shortFact: shortFactOf(problem, now),
     details: [
       ...(lastError === undefined ? [] : [lastError.message || lastError.name].filter(Boolean)),
+      ...releaseOf(problem, releases),
       ...timeOf(problem, now),
     ],
   };
 }
+
+/** Longest time after a release at which a problem that began is brought into connection with it. */
+const RELEASE_MS = 30 * 60_000;
+
+/** Returns the release that started shortly before a problem began, in words. */
+function releaseOf({ since }: Problem, releases: readonly ReleaseMark[]): string[] {
+  if (since === undefined) return [];
+  // The time of a problem is that of a minute of counts.
+  const before = releases.filter(({ at }) => at <= since + MINUTE_MS && since - at <= RELEASE_MS);
+  return before.slice(-1).map(({ at, label }) => {
+    const release = label.replace(' · ', ' of ');
+    return since - at < MINUTE_MS
+      ? `began with release ${release}`
+      : `began ${formatAge(since - at)} after release ${release}`;
+  });
+}
+
+const MINUTE_MS = 60_000;
 
 function factOf(problem: Problem, now: number): string {
   const { kind, failed = 0, ended = 0, pending = 0, count = 0, service, since, version } = problem;
@@ -94,6 +115,22 @@ function timeOf({ kind, since, lastAt }: Problem, now: number): string[] {
   if (kind === 'oldest-pending') return [];
   if (lastAt !== undefined) return [formatAgo(now - lastAt)];
   return since === undefined ? [] : [`for ${formatAge(now - since)}`];
+}
+
+/** Describes a pause: its subject, and who paused it, since when and why. */
+export function describePause(
+  { target, by, reason, since }: Pause,
+  now: number,
+): Pick<ProblemText, 'subject' | 'path'> & { readonly text: string } {
+  const [kind = '', subject = ''] = Object.entries(target)[0] ?? [];
+  const views: Readonly<Record<string, string>> = {
+    type: viewPath('events', subject),
+    workflow: viewPath('workflows', subject),
+    schedule: viewPath('schedules', subject),
+  };
+  const path = views[kind];
+  const text = `paused by ${by} ${formatAgo(now - since)}: ${reason}`;
+  return { subject: kind === 'service' ? `service ${subject}` : subject, ...(path !== undefined && { path }), text };
 }
 
 /** Time for which the order of problems stays. */

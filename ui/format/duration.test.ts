@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { formatAgo, formatDuration } from './duration.js';
+import { formatAgo, formatDuration, formatPercentile } from './duration.js';
 
 test.each<[number | null, string]>([
   [null, '—'],
@@ -20,6 +20,25 @@ test.each<[number | null, string]>([
   [90_000_000, '1 d 1 h'],
 ])('%s ms reads %s', (ms, shown) => {
   expect(formatDuration(ms)).toBe(shown);
+});
+
+test.each<[number | null, string]>([
+  [null, '—'],
+  [0, '0 ms'],
+  [0.4, '<1 ms'],
+  [1, '~1 ms'],
+  [12.4, '~12 ms'],
+  [864, '~860 ms'],
+  [999, '~1 s'],
+  [1_240, '~1.2 s'],
+  [25_100, '~25 s'],
+  [59_940, '~1 min'],
+  [80_000, '~1.3 min'],
+  [3_900_000, '~1.1 h'],
+  [93_600_000, '~1.1 d'],
+  [10 ** 11, '~1200 d'],
+])('a percentile of %s ms reads %s', (ms, shown) => {
+  expect(formatPercentile(ms)).toBe(shown);
 });
 
 test.each<[number, string]>([

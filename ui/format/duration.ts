@@ -18,6 +18,23 @@ export function formatDuration(ms: number | null): string {
   return pair(Math.round(ms / HOUR), 24, 'd', 'h');
 }
 
+const UNITS = [
+  [DAY, 'd'],
+  [HOUR, 'h'],
+  [MINUTE, 'min'],
+  [SECOND, 's'],
+] as const;
+
+/** Formats a percentile, which is accurate to 10 %, with two digits: "~25 s", "~1.3 min"; "<1 ms" and "—" as they are. */
+export function formatPercentile(ms: number | null): string {
+  if (ms === null || ms < 1) return formatDuration(ms);
+  for (const [unit, name] of UNITS) {
+    const value = Number((ms / unit).toPrecision(2));
+    if (value >= 1) return `~${value} ${name}`;
+  }
+  return `~${Number(ms.toPrecision(2))} ms`;
+}
+
 /** Formats the time since an event in whole units: "now", "12 s ago", "3 min ago", "5 h ago", "2 d ago". */
 export function formatAgo(ms: number): string {
   const age = formatAge(ms);

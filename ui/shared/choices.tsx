@@ -5,7 +5,8 @@ export interface ChoicesProps<T extends string> {
   readonly options: readonly T[];
   /** Returns the text of an option. */
   readonly nameOf: (option: T) => string;
-  readonly value: T;
+  /** Pressed option; `null` if there is none. */
+  readonly value: T | null;
   readonly onChange: (value: T) => void;
 }
 
@@ -15,13 +16,31 @@ export function Choices<T extends string>({ label, options, nameOf, value, onCha
     <fieldset class="choices">
       <legend>{label}</legend>
       <div class="segments">
-        {options.map((option) => (
-          <button key={option} type="button" aria-pressed={option === value} onClick={() => onChange(option)}>
-            {nameOf(option)}
-          </button>
-        ))}
+        <Options options={options} nameOf={nameOf} value={value} onChange={onChange} />
       </div>
     </fieldset>
+  );
+}
+
+/** Buttons in a row of which one is pressed. The label is for screen readers. */
+export function Segments<T extends string>({ label, ...choices }: ChoicesProps<T>): JSX.Element {
+  return (
+    <fieldset class="segments">
+      <legend class="visually-hidden">{label}</legend>
+      <Options {...choices} />
+    </fieldset>
+  );
+}
+
+function Options<T extends string>({ options, nameOf, value, onChange }: Omit<ChoicesProps<T>, 'label'>): JSX.Element {
+  return (
+    <>
+      {options.map((option) => (
+        <button key={option} type="button" aria-pressed={option === value} onClick={() => onChange(option)}>
+          {nameOf(option)}
+        </button>
+      ))}
+    </>
   );
 }
 

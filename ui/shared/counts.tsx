@@ -40,6 +40,10 @@ export type Counter = CounterOf<'stored' | 'live'> | 'processes';
 const COUNTER_LOOK: Record<Counter, Omit<StatProps, 'children'>> = {
   received: { label: 'Received', title: 'Events accepted' },
   completed: { label: 'Completed', title: 'Events whose last attempt succeeded' },
+  filtered: {
+    label: 'Filtered',
+    title: 'Events that the condition of their handler or trigger refused, part of the completed ones',
+  },
   failed: { label: 'Failed', title: 'Events that ended without success' },
   retried: { label: 'Retried', title: 'Failed attempts that were retried' },
   pending: { label: 'Pending', title: 'Events that have not ended: waiting, delayed, suspended or running' },

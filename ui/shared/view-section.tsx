@@ -126,7 +126,8 @@ export function LoadedContent<T>({
   );
 }
 
-function Failure({ message }: { message: string }): JSX.Element {
+/** Notice of a request that failed. */
+export function Failure({ message }: { message: string }): JSX.Element {
   return (
     <p class="panel-notice">
       <Icon name="triangle" /> {message}

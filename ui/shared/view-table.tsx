@@ -1,7 +1,11 @@
-import type { ComponentChildren, JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import type { ComponentChildren, JSX, RefObject } from 'preact';
+import { useRef, useState } from 'preact/hooks';
 import { formatMoment } from '../format/clock-time.js';
 import { formatCount } from '../format/number.js';
+import { compareNames } from '../state/hub-store.js';
+import { Select } from './choices.js';
+import { Icon } from './icon.js';
+import { useInteraction } from './use-element.js';
 
 export interface ViewTableProps {
   readonly caption: string;
@@ -9,20 +13,31 @@ export interface ViewTableProps {
   /** Rows. */
   readonly children: ComponentChildren;
   readonly class?: string;
+  /** Order of the rows, from `useSorted`. Absent if the reader cannot choose it. */
+  readonly order?: TableOrder;
 }
 
 /** Table of a view. In little width each row is a list of its values. */
-export function ViewTable({ caption, columns, children, class: name = '' }: ViewTableProps): JSX.Element {
+export function ViewTable({ caption, columns, children, class: name = '', order }: ViewTableProps): JSX.Element {
   return (
-    <div class="card">
+    <div class="card" ref={order?.table ?? null}>
+      {order && (
+        <div class="view-table-sort">
+          <Select
+            label="Sort by"
+            options={order.sortable}
+            nameOf={(column) => column}
+            value={order.column}
+            onChange={order.sort}
+          />
+        </div>
+      )}
       <table class={`view-table ${name}`}>
         <caption class="visually-hidden">{caption}</caption>
         <thead>
           <tr>
             {columns.map((label) => (
-              <th key={label} scope="col">
-                {label}
-              </th>
+              <ColumnHeader key={label} label={label} order={order} />
             ))}
           </tr>
         </thead>
@@ -30,6 +45,67 @@ export function ViewTable({ caption, columns, children, class: name = '' }: View
       </table>
     </div>
   );
+}
+
+function ColumnHeader({ label, order }: { label: string; order: TableOrder | undefined }): JSX.Element {
+  if (order?.sortable.includes(label) !== true) return <th scope="col">{label}</th>;
+  const isSorted = order.column === label;
+  return (
+    <th scope="col" aria-sort={isSorted ? (order.isDown ? 'descending' : 'ascending') : 'none'}>
+      <button type="button" class="view-sort" onClick={() => order.sort(label)}>
+        {label}
+        {isSorted && <Icon name={order.isDown ? 'down' : 'up'} />}
+      </button>
+    </th>
+  );
+}
+
+/** Order of a table that its reader chooses. */
+export interface TableOrder {
+  /** Column by which the rows are sorted. */
+  readonly column: string;
+  readonly isDown: boolean;
+  readonly sortable: readonly string[];
+  /** Element in which the pointer and the focus hold the order. */
+  readonly table: RefObject<HTMLDivElement | null>;
+  /** Sorts by a column; by the column of now, in the other direction. */
+  sort(column: string): void;
+}
+
+/**
+ * Returns items in the order that the reader chose, and the order for `ViewTable`. Rows stay in place while the pointer or
+ * the focus is in the table.
+ *
+ * @param columns returns what to sort by per column: numbers from the largest, texts from A, unknown values last
+ */
+export function useSorted<T>(
+  items: readonly T[],
+  keyOf: (item: T) => string,
+  first: string,
+  columns: Readonly<Record<string, (item: T) => number | string | null>>,
+): readonly [sorted: readonly T[], order: TableOrder] {
+  const table = useRef<HTMLDivElement>(null);
+  const { isActive } = useInteraction(table);
+  const [chosen, setChosen] = useState({ column: first, isFlipped: false });
+  const shown = useRef({ chosen, keys: new Map<string, number>() });
+  const sortValue = columns[chosen.column] ?? (() => null);
+  const isText = items.some((item) => typeof sortValue(item) === 'string');
+  const isDown = isText === chosen.isFlipped;
+  const holds = isActive && shown.current.chosen === chosen;
+  const placeOf = (item: T): number => shown.current.keys.get(keyOf(item)) ?? Number.POSITIVE_INFINITY;
+  const sorted = [...items].sort(
+    holds ? (a, b) => placeOf(a) - placeOf(b) || 0 : (a, b) => compareValues(sortValue(a), sortValue(b), isDown),
+  );
+  shown.current = { chosen, keys: new Map(sorted.map((item, index) => [keyOf(item), index])) };
+  const sort = (column: string): void =>
+    setChosen({ column, isFlipped: column === chosen.column && !chosen.isFlipped });
+  return [sorted, { column: chosen.column, isDown, sortable: Object.keys(columns), table, sort }];
+}
+
+function compareValues(a: number | string | null, b: number | string | null, isDown: boolean): number {
+  if (a === null || b === null) return Number(a === null) - Number(b === null);
+  const order = typeof a === 'number' && typeof b === 'number' ? a - b : compareNames(String(a), String(b));
+  return isDown ? -order : order;
 }
 
 export interface ViewTableCellProps {

@@ -27,12 +27,22 @@ export interface EventRow {
   /** Counts of the last 5 minutes. */
   readonly last5Min: PeriodCounts;
   readonly minutes: RecentActivity['minutes'];
+  /** Running handlers of so many slots of the type; `null` if it shares the slots of the processes. */
+  readonly slots: Slots | null;
   /** Everything about the type in the last response. */
   readonly event: ReadonlySignal<EventOverview>;
   /** Returns a count. */
   count(name: CountName): number;
   /** Applies a response and returns the number of failures since the previous one. */
   update(source: EventSource, reading: Reading): number;
+}
+
+/** Slots of an event type. */
+export interface Slots {
+  readonly taken: number;
+  readonly all: number;
+  /** All slots are taken, and events wait for one. */
+  readonly isFull: boolean;
 }
 
 /** Place of an event type in a response. */
@@ -61,7 +71,8 @@ export function createEventRow(first: EventSource, now: Reading, readings: Reado
     const failedBefore = failed;
     source = next;
     failed = countAt(columns, index, 'failed');
-    status = eventStatus(columns, index, reading.problems, reading.serverNow);
+    const isPaused = next.details?.paused !== undefined;
+    status = isPaused ? 'paused' : eventStatus(columns, index, reading.problems, reading.serverNow);
     causes = reading.problems.attention;
     return Math.max(0, failed - failedBefore);
   };
@@ -87,6 +98,14 @@ export function createEventRow(first: EventSource, now: Reading, readings: Reado
     get minutes() {
       return minutesAt(source.columns, source.index);
     },
+    get slots() {
+      const all = source.details?.concurrency;
+      if (all === undefined) return null;
+      const count = (name: CountName): number => countAt(source.columns, source.index, name);
+      const taken = count('active');
+      const waiting = count('pending') - count('delayed') - count('suspended') - taken;
+      return { taken, all, isFull: taken >= all && waiting > 0 };
+    },
     event: computed(() => {
       subscribeTo(readings);
       return overviewAt(source.columns, source.index, source.details);
@@ -104,8 +123,30 @@ export function shownCounts(row: EventRow, { range }: Pick<Reading, 'range'>): P
 /** Returns the rate that a row shows: of the selected range, else of the last minute. */
 export function shownRate(row: EventRow, { range, hubNow, startedAt }: Reading): number | null {
   if (range === null) return ratePerSecond(row.minutes, hubNow, startedAt);
-  const spanMs = Math.min(range.to, hubNow) - range.from;
-  return spanMs <= 0 ? null : (shownCounts(row, { range }).received / spanMs) * 1_000;
+  return rangeRate(shownCounts(row, { range }), range, hubNow);
+}
+
+/** Returns the events received per second in a range; `null` if it has not begun. */
+export function rangeRate(
+  { received }: Pick<PeriodCounts, 'received'>,
+  { from, to }: Pick<SelectedRange, 'from' | 'to'>,
+  hubNow: number,
+): number | null {
+  const spanMs = Math.min(to, hubNow) - from;
+  return spanMs <= 0 ? null : (received / spanMs) * 1_000;
+}
+
+/** Returns the counts of all types in a range. */
+export function sumRange({ byType }: SelectedRange): PeriodCounts {
+  const sum = { ...NONE };
+  for (const { received, completed, failed, cancelled, retried } of byType.values()) {
+    sum.received += received;
+    sum.completed += completed;
+    sum.failed += failed;
+    sum.cancelled += cancelled;
+    sum.retried += retried;
+  }
+  return sum;
 }
 
 /** Returns the count of received events that a row shows: of the selected range, else since the start. */
@@ -119,7 +160,7 @@ export function failingRatio({ status, last5Min }: EventRow): number | null {
 }
 
 /** Status of an event type. */
-export type EventStatus = 'failing' | 'attention' | 'active' | 'idle' | 'never';
+export type EventStatus = 'failing' | 'attention' | 'paused' | 'active' | 'idle' | 'never';
 
 /** Severity of failures: below 1 %, below 10 %, or more. */
 export type FailureLevel = 'low' | 'medium' | 'high';

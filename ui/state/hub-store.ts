@@ -2,8 +2,9 @@ import { batch, computed, type ReadonlySignal, signal } from '@preact/signals';
 import type {
   AgentOverview,
   EventColumns,
-  Health,
+  HealthBody,
   IntrospectionBody,
+  ReleaseIntrospection,
   WorkflowOverview,
 } from '../../server/dashboard/protocol.js';
 import type { RangeCounts } from '../api/api.js';
@@ -35,7 +36,7 @@ export interface HubStore {
   readonly introspection: ReadonlySignal<Introspection | null>;
   /** `null` before the first response. */
   readonly hub: ReadonlySignal<HubInfo | null>;
-  readonly health: ReadonlySignal<Health | null>;
+  readonly health: ReadonlySignal<HealthBody | null>;
   readonly totals: ReadonlySignal<Totals | null>;
   /** Last applied response. Code that reads plain fields of rows subscribes to it. */
   readonly reading: ReadonlySignal<Reading>;
@@ -46,6 +47,10 @@ export interface HubStore {
   readonly workflows: ReadonlySignal<readonly WorkflowOverview[]>;
   readonly agents: ReadonlySignal<readonly AgentOverview[]>;
   readonly schedules: ReadonlySignal<readonly Schedule[]>;
+  /** Number of schedules that were set at run time, of which `schedules` has the first. */
+  readonly storedSchedules: ReadonlySignal<number>;
+  /** Releases of the last 7 days, the earliest start first. */
+  readonly releases: ReadonlySignal<readonly ReleaseIntrospection[]>;
   /** Counts of the selected range; `null` if none is selected. */
   readonly range: ReadonlySignal<RangeCounts | null>;
   /** Applies a response that arrived at this moment. */
@@ -128,6 +133,8 @@ export function createHubStore(): HubStore {
     workflows: computed(() => introspection.value?.workflows ?? []),
     agents: computed(() => introspection.value?.agents ?? []),
     schedules: computed(() => introspection.value?.schedules ?? []),
+    storedSchedules: computed(() => introspection.value?.storedSchedules ?? 0),
+    releases: computed(() => introspection.value?.releases ?? []),
     range,
     apply: (next, moment) => batch(() => apply(next, moment)),
     select: (next) =>
@@ -149,7 +156,7 @@ function byName(rows: readonly EventRow[]): ReadonlyMap<string, EventRow> {
 
 /** Counts the rows that each filter would show. */
 export function countByFilter(rows: Iterable<EventRow>): Record<Filter, number> {
-  const byStatus = { failing: 0, attention: 0, active: 0, idle: 0, never: 0 };
+  const byStatus = { failing: 0, attention: 0, paused: 0, active: 0, idle: 0, never: 0 };
   let all = 0;
   for (const { status } of rows) {
     all++;

@@ -72,7 +72,8 @@ test('a slow response is shown, but not announced repeatedly', async () => {
   const api = createFakeApi([eventOf('a', countsOf(1))]);
   const introspection = api.introspection;
   api.introspection = async (signal) => {
-    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    // On the fake clock.
+    await new Promise<void>((answer) => void setTimeout(answer, 2_000));
     return introspection(signal);
   };
   monitor = createMonitor(api, createNavigation(window), document);

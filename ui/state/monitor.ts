@@ -2,13 +2,13 @@ import { computed, effect, type ReadonlySignal, signal } from '@preact/signals';
 import type { EventBody } from '../../server/dashboard/protocol.js';
 import type { Api } from '../api/api.js';
 import type { RequestTrace } from '../api/decode-event.js';
-import type { AgentRuns, Processes, Waits } from '../api/decode-views.js';
+import type { AgentRuns, Errors, Outlooks, Processes, TaggedEvents, Waits, WorkflowRuns } from '../api/decode-views.js';
 import { RequestError } from '../api/fetch-json.js';
 import { type Announcer, createAnnouncer } from './announcer.js';
 import { type ConnectionState, connectionStateOf } from './connection-state.js';
 import { createHubStore, type HubStore } from './hub-store.js';
 import { coversEvent, createLoader, type Loader } from './loader.js';
-import type { Interval, Navigation, Selection } from './navigation.js';
+import type { Interval, Navigation, Selection, View } from './navigation.js';
 import { createPoller } from './poller.js';
 
 /** State of the hub and of the connection to it, updated by polling. */
@@ -18,12 +18,22 @@ export interface Monitor {
   readonly detail: Loader<EventBody>['state'];
   /** Events and runs of the open request. */
   readonly request: Loader<RequestTrace>['state'];
+  /** Events and runs with the open tag. */
+  readonly tagged: Loader<TaggedEvents>['state'];
   /** Waits of runs, while the view is open. */
   readonly waits: Loader<Waits>['state'];
+  /** Groups of errors, while the view is open. */
+  readonly errors: Loader<Errors>['state'];
+  /** Due times and last outcomes of schedules, while the view is open. */
+  readonly outlooks: Loader<Outlooks>['state'];
   /** Running hubs, while the view is open. */
   readonly processes: Loader<Processes>['state'];
   /** Runs of the open agent. */
   readonly agentRuns: Loader<AgentRuns>['state'];
+  /** Runs of the open workflow. */
+  readonly workflowRuns: Loader<WorkflowRuns>['state'];
+  /** Returns a page of all retained runs of a workflow; `null` in a snapshot. */
+  readonly listRuns: Api['runs'] | null;
   readonly connection: ReadonlySignal<ConnectionState>;
   readonly announcement: Announcer['text'];
   /** Milliseconds on the monotonic clock. Updates once per second while the tab is visible. */
@@ -42,15 +52,22 @@ export interface Monitor {
   stop(): void;
 }
 
+/** Views whose data is loaded when they open. */
+const LOADED: readonly View[] = ['errors', 'waits', 'schedules', 'processes', 'flow'];
+
 /** Creates a monitor that polls while the document is visible, at the interval of the route. */
 export function createMonitor(api: Api, navigation: Navigation, document: Document): Monitor {
-  const { openType, openRequest, openAgent } = navigation;
+  const { openType, openRequest, openTag, openAgent, openWorkflow } = navigation;
   const store = createHubStore();
   const detail = createLoader((type, abort) => api.event(type, abort));
   const request = createLoader((id, abort) => api.request(id, abort), coversEvent);
+  const tagged = createLoader((tag, abort) => api.tagged(tag, abort));
   const waits = createLoader((_key, abort) => api.waits(abort));
   const processes = createLoader((_key, abort) => api.processes(abort));
+  const errors = createLoader((_key, abort) => api.errors(abort));
+  const outlooks = createLoader((_key, abort) => api.outlooks(abort));
   const agentRuns = createLoader((agent, abort) => api.agentRuns(agent, abort));
+  const workflowRuns = createLoader((workflow, abort) => api.workflowRuns(workflow, abort));
   const view = computed(() => navigation.route.value.view);
   const announcer = createAnnouncer();
   const now = signal(performance.now());
@@ -113,9 +130,14 @@ export function createMonitor(api: Api, navigation: Navigation, document: Docume
     const isLoaded = await loadRange(abort);
     if (openType.value !== null) await detail.load(openType.value, abort);
     if (openRequest.value !== null) await request.load(openRequest.value, abort);
+    if (openTag.value !== null) await tagged.load(openTag.value, abort);
     if (openAgent.value !== null) await agentRuns.load(openAgent.value, abort);
+    if (openWorkflow.value !== null) await workflowRuns.load(openWorkflow.value, abort);
     if (view.value === 'waits') await waits.load('', abort);
-    if (view.value === 'processes') await processes.load('', abort);
+    if (view.value === 'errors') await errors.load('', abort);
+    if (view.value === 'schedules') await outlooks.load('', abort);
+    // The map has a column per service.
+    if (view.value === 'processes' || view.value === 'flow') await processes.load('', abort);
     return isLoaded;
   };
 
@@ -173,17 +195,24 @@ export function createMonitor(api: Api, navigation: Navigation, document: Docume
     }),
     onChange(openType, (type) => type !== null && poller.refresh()),
     onChange(openRequest, (id) => id !== null && poller.refresh()),
+    onChange(openTag, (tag) => tag !== null && poller.refresh()),
     onChange(openAgent, (agent) => agent !== null && poller.refresh()),
-    onChange(view, (next) => (next === 'waits' || next === 'processes') && poller.refresh()),
+    onChange(openWorkflow, (workflow) => workflow !== null && poller.refresh()),
+    onChange(view, (next) => LOADED.includes(next) && poller.refresh()),
   ];
 
   return {
     store,
     detail: detail.state,
     request: request.state,
+    tagged: tagged.state,
     waits: waits.state,
+    errors: errors.state,
+    outlooks: outlooks.state,
     processes: processes.state,
     agentRuns: agentRuns.state,
+    workflowRuns: workflowRuns.state,
+    listRuns: api.runs,
     connection,
     announcement: announcer.text,
     now,

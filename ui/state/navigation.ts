@@ -1,4 +1,4 @@
-import { computed, type ReadonlySignal, signal } from '@preact/signals';
+import { computed, type ReadonlySignal, type Signal, signal } from '@preact/signals';
 import { wellFormed } from '../api/api.js';
 
 /** Current route, stored in the URL's hash. */
@@ -8,10 +8,16 @@ export interface Navigation {
   readonly openType: ReadonlySignal<string | null>;
   /** Id of the open request, or of the event of it that is selected. */
   readonly openRequest: ReadonlySignal<string | null>;
+  /** Tag whose events are listed. */
+  readonly openTag: ReadonlySignal<string | null>;
   /** Agent whose runs are open. */
   readonly openAgent: ReadonlySignal<string | null>;
+  /** Workflow whose runs are open. */
+  readonly openWorkflow: ReadonlySignal<string | null>;
   /** Changes parts of the route. With `replace`, the browser's history gets no new entry. */
   go(change: Partial<Route>, options?: { readonly replace?: boolean }): void;
+  /** Text that the search view begins with. No URL and no entry of the history has it: it may be a private tag. */
+  readonly searchText: Signal<string>;
   /** Query that links within the page retain. */
   readonly query: ReadonlySignal<string>;
   /** Stops following the URL. */
@@ -29,10 +35,13 @@ export function createNavigation(window: Window): Navigation {
   window.addEventListener('hashchange', follow);
   return {
     route,
-    openType: computed(() => (route.value.view === 'events' ? route.value.name : null)),
+    openType: computed(() => (route.value.view === 'events' || route.value.view === 'flow' ? route.value.name : null)),
     openRequest: computed(() => (route.value.view === 'requests' ? route.value.name : null)),
+    openTag: computed(() => (route.value.view === 'tagged' ? route.value.name : null)),
+    searchText: signal(''),
     query: computed(() => formatQuery(route.value)),
     openAgent: computed(() => (route.value.view === 'agents' ? route.value.name : null)),
+    openWorkflow: computed(() => (route.value.view === 'workflows' ? route.value.name : null)),
     go: (change, { replace = false } = {}) => {
       const next = { ...route.value, ...change };
       const hash = formatRoute(next);
@@ -66,19 +75,24 @@ export const FILTERS = ['all', 'problems', 'failing', 'active', 'idle', 'never']
 export type Filter = (typeof FILTERS)[number];
 
 /** Views that the header links. */
-export const VIEWS = ['events', 'workflows', 'agents', 'waits', 'schedules', 'processes'] as const;
-/** Views with a route: `requests` is reached from the ids of events. */
-export const ROUTED_VIEWS = [...VIEWS, 'requests'] as const;
+export const VIEWS = ['events', 'errors', 'flow', 'workflows', 'agents', 'waits', 'schedules', 'processes'] as const;
+/** Views with a route: `requests` is reached from the ids of events, `tagged` and `search` from the palette, `audit` from the menu. */
+export const ROUTED_VIEWS = [...VIEWS, 'requests', 'tagged', 'search', 'audit'] as const;
 export type View = (typeof ROUTED_VIEWS)[number];
 
 export const VIEW_LABEL: Record<View, string> = {
   events: 'Events',
+  errors: 'Errors',
+  flow: 'Flow',
   workflows: 'Workflows',
   agents: 'Agents',
   waits: 'Waits',
   schedules: 'Schedules',
   processes: 'Processes',
   requests: 'Request',
+  tagged: 'Tag',
+  search: 'Search',
+  audit: 'Audit',
 };
 
 /** Groupings of the events table. */
@@ -93,6 +107,13 @@ export type Interval = (typeof INTERVALS)[number];
 export const RANGES = ['5m', '1h', '24h', '7d'] as const;
 export type Range = (typeof RANGES)[number];
 
+/** Range of a chart until the reader chooses one: an hour, or 5 minutes of a hub that has not run for longer. */
+export type ChosenRange = Range | 'auto';
+
+/** Values that the charts show. */
+export const CHART_MODES = ['count', 'failures', 'latency'] as const;
+export type ChartMode = (typeof CHART_MODES)[number];
+
 /** Selected part of a chart, in epoch milliseconds: `from` is included, `to` is not. */
 export interface Selection {
   readonly from: number;
@@ -102,7 +123,7 @@ export interface Selection {
 /** Settings of the page that the URL holds. Theme and shortcuts are preferences of the user, not of the URL. */
 export interface Route {
   readonly view: View;
-  /** Open item of the view: an event type, a workflow, an agent, a schedule, or the id of an event or a request. */
+  /** Open item of the view: an event type, a workflow, an agent, a schedule, a tag, or the id of an event or a request. */
   readonly name: string | null;
   readonly q: string;
   readonly sort: SortKey;
@@ -112,7 +133,10 @@ export interface Route {
   /** Prefixes of the collapsed groups. */
   readonly closed: readonly string[];
   readonly every: Interval;
-  readonly range: Range;
+  readonly range: ChosenRange;
+  readonly chart: ChartMode;
+  /** Charts show the same time of yesterday too. */
+  readonly yesterday: boolean;
   /** Selected part of the chart, for which the table shows its counts. */
   readonly selection: Selection | null;
 }
@@ -127,7 +151,9 @@ export const DEFAULT_ROUTE: Route = {
   group: 'none',
   closed: [],
   every: '2',
-  range: '1h',
+  range: 'auto',
+  chart: 'count',
+  yesterday: false,
   selection: null,
 };
 
@@ -145,7 +171,8 @@ export function parseRoute(hash: string): Route {
   const sort = oneOf(SORT_KEYS, query.get('sort')) ?? DEFAULT_ROUTE.sort;
   return {
     view: view ?? DEFAULT_ROUTE.view,
-    name: view === undefined ? null : decode(name.join('/')) || null,
+    // No name: a URL starts no search, which the audit would record.
+    name: view === undefined || view === 'search' ? null : decode(name.join('/')) || null,
     q: query.get('q') ?? DEFAULT_ROUTE.q,
     sort,
     dir: oneOf(DIRECTIONS, query.get('dir')) ?? firstDirection(sort),
@@ -154,6 +181,8 @@ export function parseRoute(hash: string): Route {
     closed: query.getAll('closed'),
     every: oneOf(INTERVALS, query.get('every')) ?? DEFAULT_ROUTE.every,
     range: oneOf(RANGES, query.get('range')) ?? DEFAULT_ROUTE.range,
+    chart: oneOf(CHART_MODES, query.get('chart')) ?? DEFAULT_ROUTE.chart,
+    yesterday: query.get('yesterday') === 'true',
     selection: parseSelection(query.get('from'), query.get('to')),
   };
 }
@@ -173,8 +202,8 @@ export function viewPath(view: View, name: string | null = null): string {
 function formatQuery(route: Route): string {
   const query = new URLSearchParams();
   const defaults: Route = { ...DEFAULT_ROUTE, dir: firstDirection(route.sort) };
-  for (const key of ['sort', 'dir', 'q', 'show', 'group', 'every', 'range'] as const) {
-    if (route[key] !== defaults[key]) query.set(key, route[key]);
+  for (const key of ['sort', 'dir', 'q', 'show', 'group', 'every', 'range', 'chart', 'yesterday'] as const) {
+    if (route[key] !== defaults[key]) query.set(key, String(route[key]));
   }
   if (route.selection !== null) {
     query.set('from', String(route.selection.from));

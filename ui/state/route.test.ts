@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import {
+  CHART_MODES,
   DEFAULT_ROUTE,
   DIRECTIONS,
   FILTERS,
@@ -24,7 +25,9 @@ const routes: fc.Arbitrary<Route> = fc.record({
   group: fc.constantFrom(...GROUPINGS),
   closed: fc.array(fc.string({ unit: 'grapheme' })),
   every: fc.constantFrom(...INTERVALS),
-  range: fc.constantFrom(...RANGES),
+  range: fc.constantFrom(...RANGES, 'auto' as const),
+  chart: fc.constantFrom(...CHART_MODES),
+  yesterday: fc.boolean(),
   selection: fc.option(
     fc
       .tuple(fc.maxSafeNat(), fc.maxSafeNat())

@@ -131,6 +131,7 @@ export function createAnswers(startedAt: number, badSince: number, loads: readon
       suspended: 0,
       retried: load.retried ?? 0,
       deduplicated: 0,
+      filtered: 0,
       cancelled: 0,
       deadLetters: failed,
       ...(load.pending !== undefined && { oldestPendingAt: now - load.pending * 4_000 }),
@@ -195,7 +196,11 @@ export function createAnswers(startedAt: number, badSince: number, loads: readon
       return {
         protocol: 2,
         hub: { service: 'shop', transport: 'redis', version: '0.1.0', startedAt, now },
-        health: { status: all.length === 0 ? 'ok' : 'failing', problems: all.slice(0, 50), problemCount: all.length },
+        health: {
+          status: all.length === 0 ? 'ok' : 'failing',
+          problems: all.slice(0, 50),
+          problemCount: all.length,
+        },
         totals: {
           metrics: {
             received: total((counts) => counts.received),
@@ -207,6 +212,7 @@ export function createAnswers(startedAt: number, badSince: number, loads: readon
             suspended: 0,
             retried: total((counts) => counts.retried),
             deduplicated: 0,
+            filtered: 0,
             cancelled: 0,
             deadLetters: total((counts) => counts.deadLetters),
             ...(oldest < now && { oldestPendingAt: oldest }),

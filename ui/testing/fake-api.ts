@@ -1,7 +1,8 @@
-import type { EventBody, EventOverview } from '../../server/dashboard/protocol.js';
+import type { ErrorGroup, EventBody, EventOverview } from '../../server/dashboard/protocol.js';
 import type { Api, RangeCounts } from '../api/api.js';
 import type { RequestTrace } from '../api/decode-event.js';
 import type { Introspection } from '../api/decode-introspection.js';
+import type { WorkflowRuns } from '../api/decode-views.js';
 import { statusError } from '../api/fetch-json.js';
 import { detailOf, introspectionOf, SERVER_NOW } from './test-data.js';
 
@@ -12,6 +13,11 @@ export interface FakeApi extends Api {
   workflows: Introspection['workflows'];
   agents: Introspection['agents'];
   health: Introspection['health'];
+  /** There are types that show their tags. */
+  showsTags: boolean;
+  /** Groups of errors. */
+  groups: readonly ErrorGroup[];
+  releases: NonNullable<Introspection['releases']>;
   /** Counts of every range, by event type. */
   rangeEvents: RangeCounts['events'];
   /** Fields that override those in the details of each event type. */
@@ -20,6 +26,8 @@ export interface FakeApi extends Api {
   trace: RequestTrace['events'];
   /** Time of the server's clock. */
   serverNow: number;
+  /** Fields that override those of the runs of each workflow. */
+  reached: Partial<WorkflowRuns>;
   /** Error with which every request rejects. */
   error: Error | null;
   /** Requests so far: "introspection", "range" with its ends, or the event type. */
@@ -33,9 +41,13 @@ export function createFakeApi(events: readonly EventOverview[] = []): FakeApi {
     workflows: [],
     agents: [],
     health: { status: 'ok', problems: [], problemCount: 0 },
+    showsTags: false,
+    groups: [],
+    releases: [],
     rangeEvents: [],
     trace: [],
     details: {},
+    reached: {},
     error: null,
     serverNow: SERVER_NOW,
     requests: [],
@@ -50,6 +62,8 @@ export function createFakeApi(events: readonly EventOverview[] = []): FakeApi {
             workflows: api.workflows,
             agents: api.agents,
             health: api.health,
+            releases: api.releases,
+            ...(api.showsTags && { showsTags: true }),
           },
         ),
         sentAt: api.serverNow,
@@ -79,6 +93,11 @@ export function createFakeApi(events: readonly EventOverview[] = []): FakeApi {
         missingCauses: 0,
       };
     },
+    tagged: async (tag) => {
+      api.requests.push(`tag ${tag}`);
+      if (api.error !== null) throw api.error;
+      return { now: api.serverNow, tag, events: [], isTruncated: false };
+    },
     waits: async () => {
       api.requests.push('waits');
       if (api.error !== null) throw api.error;
@@ -89,10 +108,33 @@ export function createFakeApi(events: readonly EventOverview[] = []): FakeApi {
       if (api.error !== null) throw api.error;
       return { now: api.serverNow, processes: [], processCount: 0, registrations: [] };
     },
+    errors: async () => {
+      api.requests.push('errors');
+      if (api.error !== null) throw api.error;
+      return { now: api.serverNow, groups: api.groups };
+    },
+    outlooks: async () => {
+      api.requests.push('schedules');
+      if (api.error !== null) throw api.error;
+      return { now: api.serverNow, schedules: [] };
+    },
     agentRuns: async (agent) => {
       api.requests.push(`agent ${agent}`);
       if (api.error !== null) throw api.error;
       return { now: api.serverNow, agent, runs: [] };
+    },
+    workflowRuns: async (workflow) => {
+      api.requests.push(`workflow ${workflow}`);
+      if (api.error !== null) throw api.error;
+      const runs = api.workflows.find(({ name }) => name === workflow)?.runs ?? [];
+      const placed = runs.map((run) => ({ ...run, at: [] }));
+      const read = { newest: runs.length, failed: 0, waiting: 0 };
+      return { now: api.serverNow, workflow, runs: placed, waiting: [], steps: [], read, ...api.reached };
+    },
+    runs: async (workflow) => {
+      api.requests.push(`runs ${workflow}`);
+      if (api.error !== null) throw api.error;
+      return { now: api.serverNow, workflow, runs: [] };
     },
   };
   return api;

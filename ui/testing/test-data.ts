@@ -36,6 +36,7 @@ export function countsOf(completed = 0, failed = 0, rest: Partial<Counts> = {}):
     suspended: 0,
     retried: 0,
     deduplicated: 0,
+    filtered: 0,
     cancelled: 0,
     deadLetters: 0,
     ...rest,

@@ -1,11 +1,14 @@
 import type { JSX } from 'preact';
+import type { LostProcess, PauseSummary } from '../../server/dashboard/protocol.js';
+import { PauseButton } from '../actions/subject-actions.js';
 import type { Processes as Body } from '../api/decode-views.js';
 import { viewerTimeZone } from '../format/clock-time.js';
-import { formatAgo } from '../format/duration.js';
-import { formatCount } from '../format/number.js';
-import { EventLink } from '../shared/links.js';
+import { formatAge, formatAgo } from '../format/duration.js';
+import { formatCount, formatPercent, UNKNOWN } from '../format/number.js';
+import { EventLink, IdLink } from '../shared/links.js';
 import { LoadedView } from '../shared/view-section.js';
 import { BoundedRows, Moment, ViewTable, ViewTableCell, ViewTableNote } from '../shared/view-table.js';
+import { subscribeTo } from '../state/event-row.js';
 import type { Monitor } from '../state/monitor.js';
 import { type Navigation, viewPath } from '../state/navigation.js';
 
@@ -14,7 +17,17 @@ export interface ProcessesProps {
   readonly navigation: Navigation;
 }
 
-const COLUMNS = ['Process', 'Service', 'Running', 'Slots', 'Started', 'Handles'] as const;
+const COLUMNS = [
+  'Process',
+  'Service',
+  'Release',
+  'Running',
+  'Slots',
+  'Heap',
+  'Loop busy',
+  'Started',
+  'Handles',
+] as const;
 
 /** Number of processes that are shown first. */
 const SHOWN_PROCESSES = 20;
@@ -27,7 +40,7 @@ export function Processes({ monitor, navigation }: ProcessesProps): JSX.Element 
       monitor={monitor}
       data={monitor.processes.value}
       aside={<span class="panel-period">a few seconds old · times in {viewerTimeZone()}</span>}
-      isEmpty={({ processes }) => processes.length === 0}
+      isEmpty={({ processes, lost = [] }) => processes.length + lost.length === 0}
       emptyTitle="No process runs"
       hint={
         <>
@@ -35,7 +48,7 @@ export function Processes({ monitor, navigation }: ProcessesProps): JSX.Element 
         </>
       }
     >
-      {({ processes, processCount, registrations, now }) => (
+      {({ processes, processCount, registrations, now, lost = [] }) => (
         <>
           {processCount > processes.length && (
             <p class="panel-note">
@@ -51,13 +64,162 @@ export function Processes({ monitor, navigation }: ProcessesProps): JSX.Element 
                   handles={registrations[process.handles]}
                   now={Math.max(now, monitor.serverNow.value)}
                   query={navigation.query.value}
+                  paused={pauseOf(monitor, process.service)}
                 />
               )}
             </BoundedRows>
           </ViewTable>
+          {lost.length > 0 && <LostProcesses lost={lost} now={Math.max(now, monitor.serverNow.value)} />}
+          <TypeSlots monitor={monitor} query={navigation.query.value} />
+          <Releases monitor={monitor} />
         </>
       )}
     </LoadedView>
+  );
+}
+
+interface PartProps {
+  readonly monitor: Monitor;
+  readonly query: string;
+}
+
+/** Processes that ended without a stop, the latest first. */
+function LostProcesses({ lost, now }: { readonly lost: readonly LostProcess[]; readonly now: number }): JSX.Element {
+  return (
+    <>
+      <h3 class="view-part">
+        Lost processes <span class="panel-period">1 h</span>
+      </h3>
+      <ViewTable
+        caption="Processes that ended in the last hour without a stop, the latest first"
+        columns={['Process', 'Service', 'Release', 'Gone', 'Started']}
+        class="lost-table"
+      >
+        <BoundedRows items={lost} limit={SHOWN_PROCESSES} noun="processes" columns={5}>
+          {({ id, service, host, pid, release, startedAt, lostAt, active }) => (
+            <tr key={id}>
+              <th scope="row">
+                <bdi class="view-table-name">{host}</bdi>
+                <ViewTableNote>
+                  pid {pid} · hub {id}
+                </ViewTableNote>
+              </th>
+              <ViewTableCell label="Service">
+                <bdi>{service}</bdi>
+              </ViewTableCell>
+              <ViewTableCell label="Release">{release === undefined ? UNKNOWN : <bdi>{release}</bdi>}</ViewTableCell>
+              <ViewTableCell label="Gone" isFailed>
+                {formatAgo(now - lostAt)}
+                <ViewTableNote>{releasedText(active)}</ViewTableNote>
+              </ViewTableCell>
+              <ViewTableCell label="Started">
+                <Moment at={startedAt} />
+                <ViewTableNote>{formatAgo(now - startedAt)}</ViewTableNote>
+              </ViewTableCell>
+            </tr>
+          )}
+        </BoundedRows>
+      </ViewTable>
+    </>
+  );
+}
+
+function releasedText(active: number): string {
+  if (active === 0) return 'ran no event';
+  return `${formatCount(active)} running ${active === 1 ? 'event' : 'events'} released`;
+}
+
+/** Event types with slots of their own: how many are taken now, and what waits for them. */
+function TypeSlots({ monitor, query }: PartProps): JSX.Element | null {
+  const { store } = monitor;
+  subscribeTo(store.reading);
+  const types = [...store.rows.value.values()].flatMap((row) => (row.slots === null ? [] : { row, slots: row.slots }));
+  if (types.length === 0) return null;
+  types.sort((a, b) => Number(b.slots.isFull) - Number(a.slots.isFull));
+  return (
+    <>
+      <h3 class="view-part">
+        Slots of event types <span class="panel-period">now, over all processes</span>
+      </h3>
+      <ViewTable
+        caption="Event types with their own slots"
+        columns={['Event type', 'Slots taken', 'Pending', 'Oldest']}
+        class="slots-table"
+      >
+        <BoundedRows items={types} limit={SHOWN_PROCESSES} noun="event types" columns={4}>
+          {({ row, slots: { taken, all, isFull } }) => {
+            const { oldestPendingAt } = row.event.value.metrics;
+            return (
+              <tr key={row.type}>
+                <th scope="row">
+                  <EventLink class="view-table-name" type={row.type} query={query} />
+                  {isFull && <span class="tag is-full">full</span>}
+                </th>
+                <ViewTableCell label="Slots taken">
+                  <span class="slots">
+                    {formatCount(taken)} of {formatCount(all)}
+                    <meter
+                      min={0}
+                      max={all}
+                      value={Math.min(taken, all)}
+                      aria-label={`${taken} of ${all} slots taken`}
+                    />
+                  </span>
+                </ViewTableCell>
+                <ViewTableCell label="Pending">{formatCount(row.count('pending'))}</ViewTableCell>
+                <ViewTableCell label="Oldest">
+                  {oldestPendingAt === undefined ? UNKNOWN : formatAge(monitor.serverNow.value - oldestPendingAt)}
+                </ViewTableCell>
+              </tr>
+            );
+          }}
+        </BoundedRows>
+      </ViewTable>
+    </>
+  );
+}
+
+/** Releases of the last 7 days, the latest first. */
+function Releases({ monitor }: Pick<PartProps, 'monitor'>): JSX.Element | null {
+  const releases = monitor.store.releases.value;
+  const now = monitor.serverNow.value;
+  if (releases.length === 0) return null;
+  return (
+    <>
+      <h3 class="view-part">
+        Releases <span class="panel-period">7 d</span>
+      </h3>
+      <ViewTable
+        caption="Releases of the last 7 days, the latest first"
+        columns={['Release', 'Service', 'Started', 'Ended']}
+        class="releases-table"
+      >
+        <BoundedRows items={releases.toReversed()} limit={10} noun="releases" columns={4}>
+          {({ service, release, startedAt, endedAt }) => (
+            <tr key={`${service} ${release} ${startedAt}`}>
+              <th scope="row">
+                <bdi class="view-table-name">{release}</bdi>
+              </th>
+              <ViewTableCell label="Service">{service}</ViewTableCell>
+              <ViewTableCell label="Started">
+                <Moment at={startedAt} />
+                <ViewTableNote>{formatAgo(now - startedAt)}</ViewTableNote>
+              </ViewTableCell>
+              <ViewTableCell label="Ended">
+                {endedAt === undefined ? (
+                  'runs'
+                ) : (
+                  <>
+                    <Moment at={endedAt} />
+                    <ViewTableNote>{formatAgo(now - endedAt)}</ViewTableNote>
+                  </>
+                )}
+              </ViewTableCell>
+            </tr>
+          )}
+        </BoundedRows>
+      </ViewTable>
+    </>
   );
 }
 
@@ -68,27 +230,48 @@ interface ProcessRowProps {
   readonly now: number;
   /** Query that links retain. */
   readonly query: string;
+  /** Pause of its service. */
+  readonly paused: PauseSummary | undefined;
 }
 
-function ProcessRow({ process, handles, now, query }: ProcessRowProps): JSX.Element {
-  const { id, service, host, pid, version, startedAt, active, slots } = process;
+function pauseOf({ store }: Monitor, service: string): PauseSummary | undefined {
+  return store.health.value?.paused?.find(({ target }) => 'service' in target && target.service === service);
+}
+
+function ProcessRow({ process, handles, now, query, paused }: ProcessRowProps): JSX.Element {
+  const { id, service, host, pid, version, release, startedAt, active, slots } = process;
   return (
     <tr>
       <th scope="row">
         <bdi class="view-table-name">{host}</bdi>
         <ViewTableNote>
-          pid {pid} · hub {id} · version {version}
+          pid {pid} · hub {id} · Hubline {version}
         </ViewTableNote>
       </th>
       <ViewTableCell label="Service">
         <bdi>{service}</bdi>
+        <PauseButton target={{ kind: 'service', name: service }} paused={paused} />
       </ViewTableCell>
-      <ViewTableCell label="Running">{formatCount(active)}</ViewTableCell>
+      <ViewTableCell label="Release">{release === undefined ? UNKNOWN : <bdi>{release}</bdi>}</ViewTableCell>
+      <ViewTableCell label="Running">
+        {formatCount(active)}
+        {process.isolated !== undefined && (
+          <ViewTableNote>
+            one alone: <IdLink id={process.isolated.id} name="event" query={query} />
+          </ViewTableNote>
+        )}
+      </ViewTableCell>
       <ViewTableCell label="Slots">
         <span class="slots">
           {formatCount(slots)}
           <meter min={0} max={slots} value={Math.min(active, slots)} aria-label={`${active} of ${slots} slots taken`} />
         </span>
+      </ViewTableCell>
+      <ViewTableCell label="Heap">
+        {process.heapBytes === undefined ? UNKNOWN : `${formatCount(Math.round(process.heapBytes / 1_048_576))} MiB`}
+      </ViewTableCell>
+      <ViewTableCell label="Loop busy" isFailed={(process.loopBusy ?? 0) > 0.9}>
+        {formatPercent(process.loopBusy ?? null)}
       </ViewTableCell>
       <ViewTableCell label="Started">
         <Moment at={startedAt} />

@@ -1,18 +1,24 @@
 import type { ComponentChildren, JSX } from 'preact';
+import { useRef, useState } from 'preact/hooks';
 import type { EventDetails } from '../../server/dashboard/protocol.js';
+import { useActions } from '../actions/actions.js';
+import { EventActions } from '../actions/subject-actions.js';
 import type { RequestTrace } from '../api/decode-event.js';
+import { useCrosshair } from '../charts/use-crosshair.js';
 import { formatDateTime } from '../format/clock-time.js';
 import { formatAgo, formatDuration } from '../format/duration.js';
 import { replayCode } from '../format/hub-code.js';
-import { formatCount } from '../format/number.js';
+import { formatCost, formatCount, UNKNOWN } from '../format/number.js';
 import { CodeToCopy } from '../shared/copy-button.js';
 import { Icon } from '../shared/icon.js';
 import { EventLink, IdLink } from '../shared/links.js';
 import { EmptyState, TableSkeleton } from '../shared/view-section.js';
 import type { Monitor } from '../state/monitor.js';
 import { type Navigation, viewPath } from '../state/navigation.js';
-import { spanOf, traceRows } from './trace-rows.js';
-import { TraceTable } from './trace-table.js';
+import { ExplanationList } from './explanation.js';
+import { BUCKETS, busyRows, isWithin, joinElements, traceAxis } from './trace-axis.js';
+import { spanOf, type TraceRow, type TraceSpan, traceRows } from './trace-rows.js';
+import { TRACE_STATE, TraceTable } from './trace-table.js';
 
 export interface RequestViewProps {
   readonly monitor: Monitor;
@@ -42,6 +48,7 @@ export function RequestView({ monitor, navigation }: RequestViewProps): JSX.Elem
       )}
       {trace !== null ? (
         <Trace
+          key={trace.requestId}
           trace={trace}
           id={id}
           transport={monitor.store.hub.value?.transport}
@@ -79,14 +86,28 @@ interface TraceProps {
 
 function Trace({ trace, id, transport, now, query }: TraceProps): JSX.Element {
   const { events, isTruncated, missingCauses } = trace;
+  const [zoom, setZoom] = useState<TraceSpan | null>(null);
+  const [isCut, setCut] = useState(false);
+  const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
   // Times of the body and of the page's clock may differ by a second.
   const at = Math.max(now, trace.now);
-  const rows = traceRows(events, at);
-  const span = spanOf(rows);
+  const spent = spentIn(trace);
+  const [model, ...others] = spent.models;
+  const all = traceRows(events, at, others.length === 0 ? model : undefined);
+  const joined = joinElements(all, open);
+  const rows = zoom === null ? joined : joined.filter((row) => row.event !== null || isWithin(row, zoom));
+  const span = spanOf(all);
+  const axis = traceAxis(zoom ?? span, isCut ? all : null);
+  const hasWaits = traceAxis(zoom ?? span, all).cuts.length > 0;
   const selected = events.find((event) => event.id === id);
+  const toggle = (key: string): void => {
+    const next = new Set(open);
+    if (!next.delete(key)) next.add(key);
+    setOpen(next);
+  };
   return (
     <>
-      <p class="request-summary">{summaryOf(trace, span.to - span.from)}</p>
+      <TraceFacts trace={trace} spent={spent} ms={span.to - span.from} />
       {isTruncated && <p class="panel-note">More than 1,000 events are retained. The later ones are left out.</p>}
       {missingCauses > 0 && (
         <p class="panel-note">
@@ -96,20 +117,151 @@ function Trace({ trace, id, transport, now, query }: TraceProps): JSX.Element {
         </p>
       )}
       {selected !== undefined && <EventFacts event={selected} transport={transport} now={at} query={query} />}
-      <TraceTable rows={rows} selected={id} query={query} />
+      {trace.explanation !== undefined && <ExplanationList explanation={trace.explanation} now={at} query={query} />}
+      {(all.length > MIN_OVERVIEW || hasWaits || zoom !== null) && (
+        <div class="trace-tools">
+          <TraceOverview rows={all} span={span} zoom={zoom} onZoom={setZoom} />
+          {zoom !== null && (
+            <button type="button" class="chip" onClick={() => setZoom(null)}>
+              <Icon name="back" /> Show all
+            </button>
+          )}
+          <button
+            type="button"
+            class="chip"
+            aria-pressed={isCut}
+            disabled={!hasWaits && !isCut}
+            title="Cut the times out in which nothing runs"
+            onClick={() => setCut(!isCut)}
+          >
+            Collapse waits
+          </button>
+        </div>
+      )}
+      <TraceTable rows={rows} axis={axis} startedAt={span.from} onToggle={toggle} selected={id} query={query} />
     </>
   );
 }
 
-function summaryOf({ events }: RequestTrace, ms: number): string {
+/** Number of rows from which a trace has an overview. */
+const MIN_OVERVIEW = 12;
+
+interface Spent {
+  readonly tokens: number;
+  /** `null` if a call has no price, or if there was none. */
+  readonly cost: number | null;
+  readonly models: readonly string[];
+}
+
+/** Returns what the model calls of a request used. */
+function spentIn({ events }: RequestTrace): Spent {
+  const turns = events.flatMap(({ steps = [] }) =>
+    steps.flatMap(({ kind, turn }) => (kind === 'model' && turn ? turn : [])),
+  );
+  const usages = turns.flatMap(({ usage }) => usage ?? []);
+  const costs = usages.flatMap(({ cost }) => cost ?? []);
+  return {
+    tokens: usages.reduce((sum, { totalTokens }) => sum + totalTokens, 0),
+    cost: usages.length === 0 || costs.length < usages.length ? null : costs.reduce((sum, cost) => sum + cost, 0),
+    models: [...new Set(turns.flatMap((turn) => turn.model ?? []))],
+  };
+}
+
+/** Status, duration, tokens and cost of a request, with the models of its turns. */
+function TraceFacts({ trace: { events }, spent, ms }: { trace: RequestTrace; spent: Spent; ms: number }): JSX.Element {
   const failed = events.filter(({ status }) => status === 'failed').length;
   const pending = events.filter(({ endedAt }) => endedAt === undefined).length;
-  return [
-    `${formatCount(events.length)} ${events.length === 1 ? 'event or run' : 'events and runs'}`,
-    ...(failed > 0 ? [`${formatCount(failed)} failed`] : []),
-    ...(pending > 0 ? [`${formatCount(pending)} pending`] : []),
-    `${formatDuration(ms)} in total`,
-  ].join(' · ');
+  // What runs, or else what the others wait for.
+  const status = (['active', 'waiting', 'delayed', 'suspended'] as const).find((each) =>
+    events.some((event) => event.status === each),
+  );
+  const [icon, label, tone] =
+    failed > 0
+      ? (['triangle', `${formatCount(failed)} failed`, 'failed'] as const)
+      : (TRACE_STATE.get(status ?? 'completed') ?? (['dot', 'Pending', 'muted'] as const));
+  const { tokens, cost, models } = spent;
+  return (
+    <dl class="card trace-facts">
+      <Fact label="Status">
+        <span class={`state is-${tone}`}>
+          <Icon name={icon} />
+          {label}
+        </span>
+      </Fact>
+      <Fact label={pending > 0 ? 'So far' : 'Duration'}>{formatDuration(ms)}</Fact>
+      <Fact label="Events and runs">{formatCount(events.length)}</Fact>
+      {pending > 0 && <Fact label="Pending">{formatCount(pending)}</Fact>}
+      {models.length > 0 && (
+        <>
+          <Fact label="Tokens">{formatCount(tokens)}</Fact>
+          <Fact label="Cost">{cost === null ? UNKNOWN : formatCost(cost)}</Fact>
+          <Fact label={models.length === 1 ? 'Model' : 'Models'}>{models.join(', ')}</Fact>
+        </>
+      )}
+    </dl>
+  );
+}
+
+interface TraceOverviewProps {
+  readonly rows: readonly TraceRow[];
+  readonly span: TraceSpan;
+  readonly zoom: TraceSpan | null;
+  readonly onZoom: (zoom: TraceSpan) => void;
+}
+
+const OVERVIEW_HEIGHT = 32;
+
+/** Number of rows that run over the whole time. Dragging, or arrow keys with Shift and then Enter, zoom in. */
+function TraceOverview({ rows, span, zoom, onZoom }: TraceOverviewProps): JSX.Element {
+  const box = useRef<HTMLDivElement>(null);
+  const timeAt = (bucket: number): number => span.from + (bucket / BUCKETS) * (span.to - span.from);
+  const crosshair = useCrosshair(BUCKETS, (first, last) => onZoom({ from: timeAt(first), to: timeAt(last + 1) }));
+  const counts = busyRows(rows, span);
+  const max = Math.max(1, ...counts);
+  const bars = counts.map((count, index) => {
+    const height = count === 0 ? 0 : Math.max(2, (count / max) * OVERVIEW_HEIGHT);
+    return height === 0 ? '' : `M${index} ${OVERVIEW_HEIGHT}v${-height}h1v${height}z`;
+  });
+  const indexAt = ({ clientX }: PointerEvent): number => {
+    const { left = 0, width = 1 } = box.current?.getBoundingClientRect() ?? {};
+    return Math.max(0, Math.min(BUCKETS - 1, Math.floor(((clientX - left) / width) * BUCKETS)));
+  };
+  const [first, last] = crosshair.selecting ?? [];
+  const marked = first !== undefined && last !== undefined ? { from: timeAt(first), to: timeAt(last + 1) } : zoom;
+  const xOf = (time: number): number => ((time - span.from) / (span.to - span.from)) * BUCKETS;
+  const at = crosshair.at ?? BUCKETS - 1;
+  return (
+    <div
+      ref={box}
+      class="trace-overview"
+      role="slider"
+      tabIndex={0}
+      aria-label="Time of the request. Shift and arrow keys select a part, Enter zooms in"
+      aria-valuemin={0}
+      aria-valuemax={BUCKETS - 1}
+      aria-valuenow={at}
+      aria-valuetext={`${formatDuration(timeAt(at) - span.from)}: ${formatCount(counts[at] ?? 0)} run`}
+      onPointerDown={(event) => crosshair.onPointerDown(event, indexAt(event))}
+      onPointerMove={(event) => crosshair.onPointerMove(event, indexAt(event))}
+      onPointerUp={crosshair.onPointerUp}
+      onPointerLeave={crosshair.onPointerLeave}
+      onPointerCancel={crosshair.onBlur}
+      onKeyDown={crosshair.onKeyDown}
+      onBlur={crosshair.onBlur}
+    >
+      <svg viewBox={`0 0 ${BUCKETS} ${OVERVIEW_HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
+        <path class="trace-busy" d={bars.join('')} />
+        {marked !== null && (
+          <rect
+            class="chart-selection"
+            x={xOf(marked.from)}
+            width={Math.max(0.5, xOf(marked.to) - xOf(marked.from))}
+            height={OVERVIEW_HEIGHT}
+          />
+        )}
+      </svg>
+    </div>
+  );
 }
 
 export interface EventFactsProps {
@@ -124,7 +276,8 @@ export interface EventFactsProps {
 
 /** Facts about the selected event or run, with the code that replays it if it is a dead letter. */
 function EventFacts({ event, transport, now, query }: EventFactsProps): JSX.Element {
-  const { id, kind, type, service, causeId, acceptedAt, attempt, error, step, isDeadLetter } = event;
+  const { id, kind, type, service, causeId, forkOf, acceptedAt, attempt, error, step, isDeadLetter } = event;
+  const mayReplay = useActions()?.may('replay') === true;
   return (
     <section class="card request-event" aria-label={`${kind === 'workflow' ? 'Run' : 'Event'} ${id}`}>
       <dl class="facts">
@@ -140,9 +293,15 @@ function EventFacts({ event, transport, now, query }: EventFactsProps): JSX.Elem
         <Fact label="Id">
           <IdLink id={id} name={kind === 'workflow' ? 'run' : 'event'} query={query} />
         </Fact>
-        <Fact label="Caused by">
-          {causeId === undefined ? 'outside' : <IdLink id={causeId} name="event" query={query} />}
-        </Fact>
+        {forkOf === undefined ? (
+          <Fact label="Caused by">
+            {causeId === undefined ? 'outside' : <IdLink id={causeId} name="event" query={query} />}
+          </Fact>
+        ) : (
+          <Fact label="Fork of">
+            <IdLink id={forkOf.runId} name="run" query={query} /> from <bdi>{forkOf.step}</bdi>
+          </Fact>
+        )}
         <Fact label="Accepted">
           <time dateTime={new Date(acceptedAt).toISOString()} title={formatDateTime(acceptedAt)}>
             {formatAgo(now - acceptedAt)}
@@ -156,7 +315,8 @@ function EventFacts({ event, transport, now, query }: EventFactsProps): JSX.Elem
           </Fact>
         )}
       </dl>
-      {isDeadLetter === true && <CodeToCopy code={replayCode(id, transport)} />}
+      {isDeadLetter === true && !mayReplay && <CodeToCopy code={replayCode(id, transport)} />}
+      <EventActions event={event} query={query} />
     </section>
   );
 }

@@ -1,24 +1,27 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
+import type { ScheduleOutlook } from '../../server/dashboard/protocol.js';
+import { PauseButton } from '../actions/subject-actions.js';
 import type { Schedule } from '../api/decode-introspection.js';
-import { viewerTimeZone } from '../format/clock-time.js';
-import { formatAge, formatAgo } from '../format/duration.js';
-import { formatCount } from '../format/number.js';
+import { formatTick, formatTime, viewerTimeZone } from '../format/clock-time.js';
+import { formatAge, formatAgo, formatDuration } from '../format/duration.js';
+import { formatCount, UNKNOWN } from '../format/number.js';
 import { Icon } from '../shared/icon.js';
-import { EventLink } from '../shared/links.js';
+import { EventLink, IdLink } from '../shared/links.js';
 import { ViewSection } from '../shared/view-section.js';
 import { Moment, ViewTable, ViewTableCell, ViewTableNote } from '../shared/view-table.js';
 import { compareNames } from '../state/hub-store.js';
 import type { Monitor } from '../state/monitor.js';
 import { type Navigation, viewPath } from '../state/navigation.js';
 import { hasRareTimes, scheduleText } from './schedule-text.js';
+import { TRACE_STATE } from './trace-table.js';
 
 export interface SchedulesProps {
   readonly monitor: Monitor;
   readonly navigation: Navigation;
 }
 
-const COLUMNS = ['Schedule', 'Starts', 'Due', 'Last', 'Next', 'Processes'] as const;
+const COLUMNS = ['Schedule', 'Starts', 'Due', 'Last', 'Outcome', 'Next', 'Processes'] as const;
 
 /** View of the schedules of all services. */
 export function Schedules({ monitor, navigation }: SchedulesProps): JSX.Element {
@@ -26,7 +29,9 @@ export function Schedules({ monitor, navigation }: SchedulesProps): JSX.Element 
   const schedules = [...store.schedules.value].sort(
     (a, b) => compareNames(a.service, b.service) || compareNames(a.name, b.name),
   );
+  const hidden = store.storedSchedules.value - schedules.filter(({ storedId }) => storedId !== undefined).length;
   const open = navigation.route.value.name;
+  const outlooks = new Map(monitor.outlooks.value?.body?.schedules.map((each) => [keyOf(each), each]));
   return (
     <ViewSection
       view="schedules"
@@ -36,27 +41,113 @@ export function Schedules({ monitor, navigation }: SchedulesProps): JSX.Element 
       unknown={schedules.some(({ name }) => name === open) ? null : open}
       hint={
         <>
-          Register one with <code>hub.schedule</code>, and it appears here.
+          Register one with <code>hub.schedule</code> or set one with <code>hub.schedules.set</code>, and it appears
+          here.
         </>
       }
     >
+      <Outlook schedules={schedules} outlooks={outlooks} now={monitor.serverNow.value} />
       <ViewTable caption="Schedules, with their last and next due times" columns={COLUMNS} class="schedules-table">
         {schedules.map((schedule) => (
           <ScheduleRow
-            key={JSON.stringify([schedule.service, schedule.name])}
+            key={keyOf(schedule)}
             schedule={schedule}
+            last={outlooks.get(keyOf(schedule))?.last}
             isOpen={schedule.name === open}
             now={monitor.serverNow.value}
             query={navigation.query.value}
           />
         ))}
       </ViewTable>
+      {hidden > 0 && (
+        <p class="muted">
+          {formatCount(hidden)} more were set at run time: <code>hub.schedules.list</code> has all.
+        </p>
+      )}
     </ViewSection>
+  );
+}
+
+function keyOf({ service, name, storedId }: Pick<Schedule, 'service' | 'name' | 'storedId'>): string {
+  return JSON.stringify([service, name, storedId]);
+}
+
+const HOUR_MS = 3_600_000;
+const OUTLOOK_HOURS = 12;
+/** Number of schedules in the line of time: those that are due first. */
+const SHOWN_LANES = 12;
+
+interface OutlookProps {
+  readonly schedules: readonly Schedule[];
+  readonly outlooks: ReadonlyMap<string, ScheduleOutlook>;
+  readonly now: number;
+}
+
+/** Line of the next 12 hours, with a mark at each due time. */
+function Outlook({ schedules, outlooks, now }: OutlookProps): JSX.Element {
+  const end = now + OUTLOOK_HOURS * HOUR_MS;
+  const due = schedules
+    .flatMap((schedule) => {
+      const { dueAt = [], isDense = false } = outlooks.get(keyOf(schedule)) ?? {};
+      const ahead = dueAt.filter((at) => at >= now && at <= end);
+      return ahead.length === 0 ? [] : { schedule, ahead, isDense };
+    })
+    .sort((a, b) => (a.ahead[0] ?? 0) - (b.ahead[0] ?? 0));
+  const placeOf = (at: number): string => `${((at - now) / (end - now)) * 100}%`;
+  const firstHour = Math.ceil(now / HOUR_MS) * HOUR_MS;
+  const hours = Array.from({ length: OUTLOOK_HOURS }, (_, index) => firstHour + index * HOUR_MS);
+  return (
+    <section class="card outlook" aria-labelledby="outlook-title">
+      <h3 id="outlook-title">
+        Next 12 h{' '}
+        <span class="panel-period">
+          {due.length === 0
+            ? 'nothing is due'
+            : `${formatCount(due.length)} of ${formatCount(schedules.length)} schedules`}
+        </span>
+      </h3>
+      {due.length > 0 && (
+        <ul>
+          {due.slice(0, SHOWN_LANES).map(({ schedule, ahead, isDense }) => (
+            <li key={keyOf(schedule)}>
+              <span class="outlook-name" title={schedule.name}>
+                <bdi>{schedule.name}</bdi>
+                <span class="visually-hidden">
+                  {' '}
+                  {isDense ? `more than ${ahead.length}` : ahead.length} times, next in{' '}
+                  {formatAge((ahead[0] ?? now) - now)}
+                </span>
+              </span>
+              <span class="outlook-lane" aria-hidden="true">
+                {isDense && <i class="outlook-dense" style={{ left: placeOf(ahead[0] ?? now) }} />}
+                {!isDense &&
+                  ahead.map((at) => (
+                    <i key={at} class="outlook-due" style={{ left: placeOf(at) }} title={formatTime(at)} />
+                  ))}
+              </span>
+            </li>
+          ))}
+          <li class="outlook-axis" aria-hidden="true">
+            <span class="outlook-name" />
+            <span class="outlook-lane">
+              {hours.map((at) => (
+                <span key={at} style={{ left: placeOf(at) }}>
+                  {formatTick(at)}
+                </span>
+              ))}
+            </span>
+          </li>
+        </ul>
+      )}
+      {due.length > SHOWN_LANES && <p class="muted">{formatCount(due.length - SHOWN_LANES)} more are due later.</p>}
+    </section>
   );
 }
 
 interface ScheduleRowProps {
   readonly schedule: Schedule;
+  /** Event or run of the last due time. */
+  readonly last: ScheduleOutlook['last'];
   readonly isOpen: boolean;
   /** Current time in epoch milliseconds on the server's clock. */
   readonly now: number;
@@ -64,8 +155,20 @@ interface ScheduleRowProps {
   readonly query: string;
 }
 
-function ScheduleRow({ schedule, isOpen, now, query }: ScheduleRowProps): JSX.Element {
-  const { name, description, service, emit, start, processes, lastDueAt, nextDueAt, laterDueAt = [] } = schedule;
+function ScheduleRow({ schedule, last, isOpen, now, query }: ScheduleRowProps): JSX.Element {
+  const {
+    name,
+    description,
+    service,
+    emit,
+    start,
+    processes,
+    storedId,
+    lastDueAt,
+    nextDueAt,
+    laterDueAt = [],
+    paused,
+  } = schedule;
   const row = useRef<HTMLTableRowElement>(null);
   useEffect(() => {
     if (isOpen) row.current?.scrollIntoView({ block: 'nearest' });
@@ -76,6 +179,8 @@ function ScheduleRow({ schedule, isOpen, now, query }: ScheduleRowProps): JSX.El
         <bdi class="view-table-name">{name}</bdi>
         {description && <ViewTableNote>{description}</ViewTableNote>}
         <ViewTableNote>{service}</ViewTableNote>
+        {storedId !== undefined && <ViewTableNote>set at run time</ViewTableNote>}
+        <PauseButton target={{ kind: 'schedule', name }} paused={paused} />
       </th>
       <ViewTableCell label="Starts">
         {emit !== undefined && <EventLink type={emit} query={query} />}
@@ -106,8 +211,13 @@ function ScheduleRow({ schedule, isOpen, now, query }: ScheduleRowProps): JSX.El
           </>
         )}
       </ViewTableCell>
+      <ViewTableCell label="Outcome" isFailed={last?.status === 'failed'}>
+        {last === undefined ? UNKNOWN : <Outcome last={last} query={query} />}
+      </ViewTableCell>
       <ViewTableCell label="Next">
-        {nextDueAt === undefined ? (
+        {paused !== undefined ? (
+          `paused by ${paused.by} ${formatAgo(now - paused.since)}`
+        ) : nextDueAt === undefined ? (
           'none'
         ) : (
           <>
@@ -132,5 +242,24 @@ function ScheduleRow({ schedule, isOpen, now, query }: ScheduleRowProps): JSX.El
         )}
       </ViewTableCell>
     </tr>
+  );
+}
+
+/** Status of the event or the run of a due time, with its duration or error. */
+function Outcome({ last, query }: { last: NonNullable<ScheduleOutlook['last']>; query: string }): JSX.Element {
+  const { id, kind, status, runMs, error } = last;
+  const [icon, label, tone] = TRACE_STATE.get(status) ?? ['dot', status, 'muted'];
+  return (
+    <>
+      <span class={`state is-${tone}`}>
+        <Icon name={icon} />
+        {label}
+      </span>
+      <ViewTableNote>
+        <IdLink id={id} name={kind === 'workflow' ? 'run' : 'event'} query={query} />
+        {runMs !== undefined && ` ${formatDuration(runMs)}`}
+      </ViewTableNote>
+      {error !== undefined && <ViewTableNote>{error.message || error.name}</ViewTableNote>}
+    </>
   );
 }

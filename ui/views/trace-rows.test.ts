@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { EventDetails, StepIntrospection } from '../../server/dashboard/protocol.js';
 import { SERVER_NOW } from '../testing/test-data.js';
-import { placeOf, spanOf, traceRows } from './trace-rows.js';
+import { traceAxis } from './trace-axis.js';
+import { spanOf, traceRows } from './trace-rows.js';
 
 function eventOf(id: string, rest: Partial<EventDetails> = {}): EventDetails {
   return {
@@ -167,7 +168,7 @@ test('a child run follows the step that invoked it, and other effects follow all
   expect(outline(events)).toEqual(['type p', '  first', '    type a', '  second', '    type b', '  end', '  type e']);
 });
 
-test('a run waits while its steps wait and none of them runs', () => {
+test('a run runs while its steps run, and waits between them', () => {
   const step = (name: string, kind: StepIntrospection['kind'], from: number, to: number): StepIntrospection => {
     return { name, kind, status: 'completed', startedAt: from, endedAt: to, durationMs: to - from };
   };
@@ -178,17 +179,31 @@ test('a run waits while its steps wait and none of them runs', () => {
     step('poll', 'run', 400, 500),
     step('ship', 'run', 950, 1_000),
   ];
-  const run = eventOf('a', { kind: 'workflow', acceptedAt: 0, startedAt: 100, endedAt: 1_000, omittedSteps: 7, steps });
+  const run = eventOf('a', { kind: 'workflow', acceptedAt: 0, startedAt: 100, endedAt: 1_000, steps });
   const [row] = traceRows([run], 2_000);
   expect(row?.bars.map(({ from, to, tone }) => [from, to, tone])).toEqual([
     [0, 100, 'waiting'],
     [100, 200, 'completed'],
     [200, 400, 'waiting'],
     [400, 500, 'completed'],
-    [500, 900, 'waiting'],
-    [900, 1_000, 'completed'],
+    [500, 950, 'waiting'],
+    [950, 1_000, 'completed'],
   ]);
-  expect(row?.note).toBe('the first 7 steps are left out');
+  expect(row?.note).toBe('');
+
+  // What ran before the first step that is known is not known to have waited.
+  const later = { ...run, startedAt: 50, omittedSteps: 7 };
+  const [cut] = traceRows([later], 2_000);
+  expect(cut?.bars.slice(0, 3).map(({ from, to, tone }) => [from, to, tone])).toEqual([
+    [0, 50, 'waiting'],
+    [50, 200, 'completed'],
+    [200, 400, 'waiting'],
+  ]);
+  expect(cut?.note).toBe('the first 7 steps are left out');
+
+  const { endedAt: _, ...open } = later;
+  const [running] = traceRows([{ ...open, status: 'active', steps: steps.slice(0, 1) }], 2_000);
+  expect(running?.bars.at(-1)).toEqual({ from: 50, to: 2_000, tone: 'running' });
 });
 
 /** A random tree: each event is caused by an earlier one or comes from outside. */
@@ -245,9 +260,12 @@ test('the rows of a random request are its tree, and their bars its times', () =
         const ran = bars.filter(({ tone }) => tone !== 'waiting').reduce((sum, { from, to }) => sum + to - from, 0);
         expect(ran).toBe(event.attempts.reduce((sum, { startedAt, endedAt = now }) => sum + endedAt - startedAt, 0));
         for (const bar of bars) {
-          const { left, width } = placeOf(bar, span);
-          expect(left).toBeGreaterThanOrEqual(0);
-          expect(left + width).toBeLessThanOrEqual(100.01);
+          const axes = [traceAxis(span, null), traceAxis(span, rows)];
+          for (const { place } of axes) {
+            expect(place(bar.from)).toBeGreaterThanOrEqual(0);
+            expect(place(bar.to)).toBeGreaterThanOrEqual(place(bar.from));
+            expect(place(bar.to)).toBeLessThanOrEqual(100.01);
+          }
         }
       }
     }),

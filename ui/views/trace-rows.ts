@@ -1,6 +1,7 @@
 import type {
   AttemptIntrospection,
   EventDetails,
+  Progress,
   StepIntrospection,
   StepStatus,
 } from '../../server/dashboard/protocol.js';
@@ -23,10 +24,14 @@ export interface TraceRow {
   readonly ranMs: number | null;
   /** Error, or what it waits for; empty if there is nothing to say. */
   readonly note: string;
+  /** Progress of an event or a run that published it; `null` for others. */
+  readonly progress: Progress | null;
   /** Event or run; `null` for its parts. */
   readonly event: EventDetails | null;
   /** Id of the step; empty for events and attempts. */
   readonly step: string;
+  /** Present in a row for several elements of a step. */
+  readonly elements?: { readonly count: number; readonly isOpen: boolean };
 }
 
 /** Returns the names of the steps that contain a step, and its own, outermost first. */
@@ -39,8 +44,9 @@ export function stepPath(name: string): readonly string[] {
  * run follows the step that invoked it.
  *
  * @param now current time in epoch milliseconds on the server's clock
+ * @param model model that all turns have, which rows do not repeat
  */
-export function traceRows(events: readonly EventDetails[], now: number): readonly TraceRow[] {
+export function traceRows(events: readonly EventDetails[], now: number, model?: string): readonly TraceRow[] {
   const known = new Set(events.map(({ id }) => id));
   const byCause = new Map<string, EventDetails[]>();
   const roots: EventDetails[] = [];
@@ -59,7 +65,7 @@ export function traceRows(events: readonly EventDetails[], now: number): readonl
   const visited = new Set<string>();
   const add = (event: EventDetails, depth: number): void => {
     rows.push(eventRow(event, depth, now));
-    const parts = partsOf(event, depth + 1, now);
+    const parts = partsOf(event, depth + 1, now, model);
     if (visited.has(event.id)) {
       rows.push(...parts);
       return;
@@ -94,6 +100,7 @@ function eventRow(event: EventDetails, depth: number, now: number): TraceRow {
     waitedMs: waitMs ?? null,
     ranMs: ranMs(event, now),
     note: [note, omitted].filter((text) => text !== '').join(' · '),
+    progress: event.progress ?? null,
     event,
     step: '',
   };
@@ -109,12 +116,15 @@ function eventBars(event: EventDetails, now: number): readonly Bar[] {
   const { acceptedAt, startedAt, endedAt, attempts, steps, status } = event;
   const end = endedAt ?? now;
   const start = startedAt ?? attempts[0]?.startedAt ?? end;
-  const bars: Bar[] = [{ from: acceptedAt, to: Math.max(acceptedAt, start), tone: 'waiting' }];
+  const waited: Bar = { from: acceptedAt, to: Math.max(acceptedAt, start), tone: 'waiting' };
   // The attempts of a run are those that were interrupted.
   if (attempts.length === 0 || steps !== undefined) {
-    if (startedAt !== undefined) bars.push(...runBars({ from: startedAt, to: end, tone: toneOf(status) }, steps, now));
-    return bars;
+    if (startedAt === undefined) return [waited];
+    const [first, ...rest] = runBars({ from: startedAt, to: end, tone: toneOf(status) }, event, now);
+    if (first?.tone !== 'waiting') return first === undefined ? [waited] : [waited, first, ...rest];
+    return [{ ...waited, to: first.to }, ...rest];
   }
+  const bars: Bar[] = [waited];
   let last = start;
   for (const attempt of attempts) {
     const { startedAt: from, endedAt: to = end } = attempt;
@@ -140,10 +150,10 @@ function attemptState({ endedAt, error, isInterrupted }: AttemptIntrospection): 
 }
 
 /** Returns the attempts of an event, if it has several, or the interrupted ones and the steps of a run. */
-function partsOf(event: EventDetails, depth: number, now: number): readonly TraceRow[] {
+function partsOf(event: EventDetails, depth: number, now: number, model: string | undefined): readonly TraceRow[] {
   const { id, service, attempts, steps = [] } = event;
   const own = JSON.stringify([id, service]);
-  const stepRows = steps.map((step, index) => stepRow(step, `${own} ${index}`, depth, now));
+  const stepRows = steps.map((step, index) => stepRow(step, `${own} ${index}`, depth, now, model));
   const isPlain = attempts.length < 2 && attempts.every(({ isInterrupted }) => isInterrupted !== true);
   if (isPlain) return stepRows;
   const attemptRows = attempts.map((each, index): TraceRow => {
@@ -160,6 +170,7 @@ function partsOf(event: EventDetails, depth: number, now: number): readonly Trac
       // The times of an interrupted attempt are those that are known: it may have ended earlier.
       ranMs: state === 'interrupted' ? null : (endedAt ?? now) - startedAt,
       note: error?.message ?? '',
+      progress: null,
       event: null,
       step: '',
     };
@@ -167,7 +178,13 @@ function partsOf(event: EventDetails, depth: number, now: number): readonly Trac
   return [...attemptRows, ...stepRows];
 }
 
-function stepRow(step: StepIntrospection, key: string, depth: number, now: number): TraceRow {
+function stepRow(
+  step: StepIntrospection,
+  key: string,
+  depth: number,
+  now: number,
+  model: string | undefined,
+): TraceRow {
   const path = stepPath(step.name);
   const { state, bars, waitedMs, ranMs } = stepBars(step, now);
   const title = step.error?.message ?? stepTitle(step);
@@ -180,33 +197,56 @@ function stepRow(step: StepIntrospection, key: string, depth: number, now: numbe
     bars,
     waitedMs,
     ranMs,
-    note: title === '' ? turnFacts(step).join(' · ') : title,
+    note:
+      title === ''
+        ? turnFacts(step)
+            .filter((fact) => fact !== model)
+            .join(' · ')
+        : title,
+    progress: null,
     event: null,
     step: step.name,
   };
 }
 
-/** Returns the bar of a run, with the times as waiting in which steps waited and none ran. */
-function runBars(whole: Bar, steps: readonly StepIntrospection[] = [], now: number): readonly Bar[] {
+/**
+ * Returns the bars of a run: solid where its steps run, as its running time counts, and waiting between them.
+ *
+ * @param whole the run as one bar
+ */
+function runBars(whole: Bar, { steps = [], omittedSteps = 0 }: EventDetails, now: number): readonly Bar[] {
   const parts = steps.flatMap((step) => stepBars(step, now).bars);
-  const isWait = ({ tone }: Bar): boolean => tone === 'waiting' || tone === 'cancelled';
-  const waits = subtract(union(parts.filter(isWait)), union(parts.filter((bar) => !isWait(bar))));
+  if (parts.length === 0) return [whole];
+  const first = Math.min(...parts.map(({ from }) => from));
+  const last = Math.max(...parts.map(({ to }) => to));
+  const busy = joinPeriods([
+    // Steps that are not shown ran before.
+    ...(omittedSteps > 0 ? [{ from: whole.from, to: first }] : []),
+    ...parts.filter(isBusy),
+    // The function runs between its steps, and is about to begin the next one.
+    ...(whole.tone === 'running' ? [{ from: last, to: whole.to }] : []),
+  ]);
   const bars: Bar[] = [];
   let at = whole.from;
-  for (const { from, to } of waits) {
+  for (const { from, to } of busy) {
     const start = Math.max(at, from);
     const end = Math.min(to, whole.to);
     if (end <= start) continue;
-    if (start > at) bars.push({ ...whole, from: at, to: start });
-    bars.push({ from: start, to: end, tone: 'waiting' });
+    if (start > at) bars.push({ from: at, to: start, tone: 'waiting' });
+    bars.push({ ...whole, from: start, to: end });
     at = end;
   }
-  if (at < whole.to || bars.length === 0) bars.push({ ...whole, from: at });
+  if (at < whole.to || bars.length === 0) bars.push({ from: at, to: whole.to, tone: 'waiting' });
   return bars;
 }
 
+/** Returns true for a part in which something runs. */
+export function isBusy({ tone }: Bar): boolean {
+  return tone !== 'waiting' && tone !== 'cancelled';
+}
+
 /** Returns the periods that others cover, in order and apart from each other. */
-function union(periods: readonly TraceSpan[]): readonly TraceSpan[] {
+export function joinPeriods(periods: readonly TraceSpan[]): readonly TraceSpan[] {
   const joined: { from: number; to: number }[] = [];
   for (const { from, to } of [...periods].sort((a, b) => a.from - b.from)) {
     const last = joined.at(-1);
@@ -214,23 +254,6 @@ function union(periods: readonly TraceSpan[]): readonly TraceSpan[] {
     else joined.push({ from, to });
   }
   return joined;
-}
-
-/** Returns the parts of periods that others do not cover. Both are in order. */
-function subtract(periods: readonly TraceSpan[], others: readonly TraceSpan[]): readonly TraceSpan[] {
-  const left: TraceSpan[] = [];
-  let next = 0;
-  for (const { from, to } of periods) {
-    while ((others[next]?.to ?? to) <= from) next += 1;
-    let at = from;
-    for (let index = next; at < to; index += 1) {
-      const other = others[index];
-      const end = Math.min(to, other?.from ?? to);
-      if (end > at) left.push({ from: at, to: end });
-      at = Math.max(at, other?.to ?? to);
-    }
-  }
-  return left;
 }
 
 /** Kinds of steps that run no code. */
@@ -280,7 +303,7 @@ function stateOf({ status, waitsFor, turn }: StepIntrospection): TraceState {
 }
 
 function isOver(state: TraceState): boolean {
-  return state === 'completed' || state === 'failed' || state === 'cancelled';
+  return state === 'completed' || state === 'filtered' || state === 'failed' || state === 'cancelled';
 }
 
 /** Returns what a step waits for, or waited for when its run ended; empty if it does not wait. */
@@ -295,7 +318,7 @@ function stepTitle({ status, waitsFor }: StepIntrospection): string {
 export type TraceState = EventDetails['status'] | StepStatus | 'interrupted';
 
 /** Part of the time axis. */
-interface Bar {
+export interface Bar {
   /** Epoch milliseconds. */
   readonly from: number;
   readonly to: number;
@@ -318,18 +341,6 @@ export function spanOf(rows: readonly { readonly bars: readonly Bar[] }[]): Trac
     }
   }
   return from <= to ? { from, to: Math.max(to, from + 1) } : { from: 0, to: 1 };
-}
-
-/** Place of a bar on the axis, in percent. */
-export interface BarPlace {
-  readonly left: number;
-  readonly width: number;
-}
-
-/** Returns the place of a bar in a span. */
-export function placeOf({ from, to }: Bar, span: TraceSpan): BarPlace {
-  const percent = (ms: number): number => Math.round((ms / (span.to - span.from)) * 100_000) / 1_000;
-  return { left: percent(from - span.from), width: percent(Math.max(0, to - from)) };
 }
 
 /** Returns the facts about a step of an agent: its model, tokens and cost, or its error. Empty for other steps. */

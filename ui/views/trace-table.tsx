@@ -1,14 +1,21 @@
 import type { JSX } from 'preact';
 import { useId, useRef } from 'preact/hooks';
+import type { Progress } from '../../server/dashboard/protocol.js';
 import { formatDuration } from '../format/duration.js';
 import { UNKNOWN } from '../format/number.js';
 import { Icon, type IconName } from '../shared/icon.js';
 import { useVisibleRange } from '../shared/use-element.js';
 import { viewPath } from '../state/navigation.js';
-import { placeOf, spanOf, type TraceRow, type TraceSpan, type TraceState } from './trace-rows.js';
+import type { TraceAxis } from './trace-axis.js';
+import type { TraceRow, TraceState } from './trace-rows.js';
 
 export interface TraceTableProps {
   readonly rows: readonly TraceRow[];
+  readonly axis: TraceAxis;
+  /** Start of the request in epoch milliseconds. */
+  readonly startedAt: number;
+  /** Called with the key of a row whose elements are to be shown, or hidden. */
+  readonly onToggle: (key: string) => void;
   /** Id of the selected event. */
   readonly selected: string;
   /** Query that links retain. */
@@ -25,10 +32,9 @@ const MAX_INDENT = 8;
  * Waterfall of a request: a row per event, run, attempt and step, with its time as bars and as text. Of a thousand rows,
  * only those near the viewport are in the document.
  */
-export function TraceTable({ rows, selected, query }: TraceTableProps): JSX.Element {
+export function TraceTable({ rows, axis, startedAt, onToggle, selected, query }: TraceTableProps): JSX.Element {
   const body = useRef<HTMLTableSectionElement>(null);
   const { from, to } = useVisibleRange(body, rows.length);
-  const span = spanOf(rows);
   return (
     <div class="card">
       <table class="long-table trace-table" aria-rowcount={rows.length + 1}>
@@ -46,9 +52,9 @@ export function TraceTable({ rows, selected, query }: TraceTableProps): JSX.Elem
               Ran
             </th>
             <th scope="col" class="trace-axis">
-              <span>0</span>
+              <span>{axis.span.from === startedAt ? '0' : formatDuration(axis.span.from - startedAt)}</span>
               <span class="visually-hidden"> to </span>
-              <span>{formatDuration(span.to - span.from)}</span>
+              <span>{formatDuration(axis.span.to - startedAt)}</span>
             </th>
           </tr>
         </thead>
@@ -58,7 +64,8 @@ export function TraceTable({ rows, selected, query }: TraceTableProps): JSX.Elem
               key={row.key}
               row={row}
               index={from + offset}
-              span={span}
+              axis={axis}
+              onToggle={onToggle}
               isSelected={row.event?.id === selected}
               query={query}
             />
@@ -73,13 +80,14 @@ interface RowProps {
   readonly row: TraceRow;
   /** Index in the table body. */
   readonly index: number;
-  readonly span: TraceSpan;
+  readonly axis: TraceAxis;
+  readonly onToggle: TraceTableProps['onToggle'];
   readonly isSelected: boolean;
   readonly query: string;
 }
 
-function Row({ row, index, span, isSelected, query }: RowProps): JSX.Element {
-  const { depth, kind, name, state, bars, waitedMs, ranMs, note, event } = row;
+function Row({ row, index, axis, onToggle, isSelected, query }: RowProps): JSX.Element {
+  const { key, depth, kind, name, state, bars, waitedMs, ranMs, note, progress, event, elements } = row;
   const [icon, label, tone] = TRACE_STATE.get(state) ?? ['dot', state, 'muted'];
   return (
     <tr
@@ -90,7 +98,12 @@ function Row({ row, index, span, isSelected, query }: RowProps): JSX.Element {
     >
       <th scope="row" class="trace-name" style={{ '--depth': Math.min(MAX_INDENT, depth) }}>
         <span class="visually-hidden">Level {depth + 1}: </span>
-        {event === null ? (
+        {elements !== undefined ? (
+          <button type="button" class="trace-join" aria-expanded={elements.isOpen} onClick={() => onToggle(key)}>
+            <Icon name={elements.isOpen ? 'open' : 'closed'} />
+            <bdi title={name}>{name}</bdi>
+          </button>
+        ) : event === null ? (
           <bdi title={name}>{name}</bdi>
         ) : (
           <a
@@ -102,6 +115,7 @@ function Row({ row, index, span, isSelected, query }: RowProps): JSX.Element {
           </a>
         )}
         {!PLAIN_KINDS.includes(kind) && <span class="tag">{kind}</span>}
+        {progress !== null && <ProgressBar {...progress} />}
         {note !== '' && <Note text={note} />}
       </th>
       <td class={`trace-state state is-${tone}`}>
@@ -111,13 +125,33 @@ function Row({ row, index, span, isSelected, query }: RowProps): JSX.Element {
       <Time ms={waitedMs} />
       <Time ms={ranMs} />
       <td class="trace-bars" aria-hidden="true">
-        {bars.map((bar, at) => {
-          const { left, width } = placeOf(bar, span);
-          // A bar's place is its identity, because bars are only appended.
-          return <i key={at} class={`trace-bar is-${bar.tone}`} style={{ left: `${left}%`, width: `${width}%` }} />;
+        {axis.cuts.map(({ from, to }) => (
+          <i key={from} class="trace-cut" style={{ left: `${axis.place(from)}%`, right: `${100 - axis.place(to)}%` }} />
+        ))}
+        {bars.map(({ from, to, tone }, at) => {
+          const [left, right] = [axis.place(from), axis.place(to)];
+          const isOutside = to < axis.span.from || from > axis.span.to;
+          return (
+            // A bar's place is its identity, because bars are only appended.
+            !isOutside && (
+              <i key={at} class={`trace-bar is-${tone}`} style={{ left: `${left}%`, width: `${right - left}%` }} />
+            )
+          );
         })}
       </td>
     </tr>
+  );
+}
+
+/** Progress that a run published, with its message. */
+function ProgressBar({ progress, message = '' }: Progress): JSX.Element {
+  const percent = `${Math.floor(progress * 100)}%`;
+  return (
+    <span class="slots">
+      <meter min={0} max={1} value={progress} aria-label={`Progress ${percent}`} />
+      {percent}
+      {message !== '' && <Note text={message} />}
+    </span>
   );
 }
 
@@ -152,6 +186,7 @@ export const TRACE_STATE: ReadonlyMap<TraceState, readonly [icon: IconName, labe
   ['retrying', ['refresh', 'Retrying', 'retrying']],
   ['suspended', ['pause', 'Suspended', 'suspended']],
   ['completed', ['check', 'Completed', 'completed']],
+  ['filtered', ['check', 'Filtered', 'waiting']],
   ['failed', ['triangle', 'Failed', 'failed']],
   ['cancelled', ['close', 'Cancelled', 'waiting']],
   ['interrupted', ['close', 'Interrupted', 'suspended']],

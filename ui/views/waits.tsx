@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import type { WaitIntrospection } from '../../server/dashboard/protocol.js';
+import { DecideActions } from '../actions/subject-actions.js';
 import { viewerTimeZone } from '../format/clock-time.js';
 import { formatAge, formatAgo } from '../format/duration.js';
 import { approveCode } from '../format/hub-code.js';
@@ -61,22 +62,17 @@ export function Waits({ monitor, navigation }: WaitsProps): JSX.Element {
                   columns={APPROVAL_COLUMNS}
                   class="waits-table"
                 >
-                  <BoundedRows
-                    items={asking}
-                    limit={SHOWN_APPROVALS}
-                    noun="approvals"
-                    columns={APPROVAL_COLUMNS.length}
-                  >
-                    {(wait) => (
-                      <ApprovalRow
-                        key={keyOf(wait)}
-                        wait={wait}
-                        now={now}
-                        query={query}
-                        transport={monitor.store.hub.value?.transport}
-                      />
-                    )}
-                  </BoundedRows>
+                  {groupByTool(asking).map(({ tool, waits: ofTool }) => (
+                    <ToolRows
+                      key={tool}
+                      tool={tool}
+                      waits={ofTool}
+                      isTruncated={isTruncated}
+                      now={now}
+                      query={query}
+                      transport={monitor.store.hub.value?.transport}
+                    />
+                  ))}
                 </ViewTable>
               </>
             )}
@@ -90,7 +86,15 @@ export function Waits({ monitor, navigation }: WaitsProps): JSX.Element {
                     noun="steps"
                     columns={WAIT_COLUMNS.length}
                   >
-                    {(group) => <GroupRows key={keyOfGroup(group)} group={group} now={now} query={query} />}
+                    {(group) => (
+                      <GroupRows
+                        key={keyOfGroup(group)}
+                        group={group}
+                        isTruncated={isTruncated}
+                        now={now}
+                        query={query}
+                      />
+                    )}
                   </BoundedRows>
                 </ViewTable>
               </>
@@ -126,20 +130,71 @@ function ApprovalRow({ wait, now, query, transport }: RowProps & { transport: st
       </ViewTableCell>
       <SinceCell wait={wait} now={now} />
       <ViewTableCell label="Timeout">{dueAt === undefined ? 'none' : <Due at={dueAt} now={now} />}</ViewTableCell>
-      <ViewTableCell label="Approve">{code !== undefined && <CodeToCopy code={code} />}</ViewTableCell>
+      <ViewTableCell label="Approve">
+        <DecideActions
+          wait={wait}
+          tool={toolOf(wait)}
+          otherwise={code === undefined ? null : <CodeToCopy code={code} />}
+        />
+      </ViewTableCell>
     </tr>
   );
 }
 
+interface ToolRowsProps extends Omit<RowProps, 'wait'> {
+  readonly tool: string;
+  readonly waits: readonly WaitIntrospection[];
+  readonly isTruncated: boolean;
+  readonly transport: string | undefined;
+}
+
+/** Approvals of a tool below a row with its name. */
+function ToolRows({ tool, waits, isTruncated, now, query, transport }: ToolRowsProps): JSX.Element {
+  const since = Math.min(...waits.map(({ step }) => step.waitsFor?.since ?? now));
+  return (
+    <>
+      <tr class="wait-group">
+        <th scope="rowgroup" colSpan={APPROVAL_COLUMNS.length}>
+          <bdi class="view-table-name">{tool}</bdi> <ListedCount count={waits.length} isTruncated={isTruncated} />{' '}
+          <span class="muted">the oldest waits for {formatAge(now - since)}</span>
+        </th>
+      </tr>
+      <BoundedRows
+        items={waits}
+        limit={SHOWN_APPROVALS}
+        noun={`approvals of ${tool}`}
+        columns={APPROVAL_COLUMNS.length}
+      >
+        {(wait) => <ApprovalRow key={keyOf(wait)} wait={wait} now={now} query={query} transport={transport} />}
+      </BoundedRows>
+    </>
+  );
+}
+
+/** Number of listed waits. There may be more if the list is cut. */
+function ListedCount({ count, isTruncated }: { count: number; isTruncated: boolean }): JSX.Element {
+  return (
+    <span class="chip-count" title={isTruncated ? 'Of the waits that are listed: there are more' : undefined}>
+      {formatCount(count)}
+      {isTruncated && '+'}
+    </span>
+  );
+}
+
 /** Waits of a step below a row with its name. */
-function GroupRows({ group, now, query }: Omit<RowProps, 'wait'> & { group: WaitGroup }): JSX.Element {
+function GroupRows({
+  group,
+  isTruncated,
+  now,
+  query,
+}: Omit<RowProps, 'wait'> & { group: WaitGroup; isTruncated: boolean }): JSX.Element {
   const { kind, type, step, waits } = group;
   return (
     <>
       <tr class="wait-group">
         <th scope="rowgroup" colSpan={WAIT_COLUMNS.length}>
           <TypeLink kind={kind} type={type} query={query} /> <bdi>{step}</bdi>{' '}
-          <span class="chip-count">{formatCount(waits.length)}</span>
+          <ListedCount count={waits.length} isTruncated={isTruncated} />
         </th>
       </tr>
       <BoundedRows items={waits} limit={SHOWN_WAITS} noun="runs" columns={WAIT_COLUMNS.length}>
@@ -219,7 +274,15 @@ export function groupWaits(waits: readonly WaitIntrospection[]): readonly WaitGr
   return [...groups.values()];
 }
 
-/** Separates the name of a step from the names of the steps inside it. */
+/** Groups approvals by tool, the tool whose oldest approval waits longest first. */
+function groupByTool(
+  waits: readonly WaitIntrospection[],
+): readonly { readonly tool: string; readonly waits: readonly WaitIntrospection[] }[] {
+  const groups = new Map<string, WaitIntrospection[]>();
+  for (const wait of waits) groups.set(toolOf(wait), [...(groups.get(toolOf(wait)) ?? []), wait]);
+  return [...groups].map(([tool, ofTool]) => ({ tool, waits: ofTool }));
+}
+
 /** Returns the name of the tool whose call waits for an approval. */
 export function toolOf({ step }: WaitIntrospection): string {
   return (stepPath(step.name).at(-1) ?? step.name).replace(/#\d+$/, '').trim();

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { runOf, SERVER_NOW } from '../testing/test-data.js';
-import { failedFirst, runSegments } from './run-list.js';
+import { atMost, failedFirst, runSegments } from './run-list.js';
 
 test('the step in which a run is has the time that the finished steps leave', () => {
   const run = runOf('a', 'active', [
@@ -40,4 +40,11 @@ test('a step that waits for an event is suspended', () => {
   expect(runSegments(run, SERVER_NOW)).toEqual([
     { key: 'event scan', name: 'scan', status: 'suspended', durationMs: 5_000 },
   ]);
+});
+
+test('a bar has at most 60 segments, the last one for the rest', () => {
+  const names = Array.from({ length: 100 }, (_, index) => [`s${index}`, 'completed', 10] as const);
+  const segments = atMost(runSegments(runOf('r', 'completed', names), SERVER_NOW));
+  expect(segments).toHaveLength(60);
+  expect(segments.at(-1)).toEqual({ key: 'rest', name: '41 more', status: 'completed', durationMs: 410 });
 });

@@ -66,7 +66,7 @@ function RunLine({ run, serverNow, query }: RunLineProps): JSX.Element {
 function Segments({ run, serverNow }: { run: RunIntrospection; serverNow: number }): JSX.Element {
   return (
     <ol class="run-segments" aria-label="Steps">
-      {runSegments(run, serverNow).map(({ key, name, status, durationMs }) => {
+      {atMost(runSegments(run, serverNow)).map(({ key, name, status, durationMs }) => {
         const text = `${name}: ${STATE_LABEL[status].toLowerCase()}, ${formatDuration(durationMs)}`;
         return (
           <li key={key} class={`run-segment is-${status}`} style={{ flexGrow: Math.max(1, durationMs) }} title={text}>
@@ -120,9 +120,25 @@ export function runSegments({ steps, acceptedAt, endedAt }: RunIntrospection, no
   });
 }
 
+/** Number of segments of a bar: more are narrower than a pixel, and cost each poll as much as the rest of the page. */
+const MAX_SEGMENTS = 60;
+
+/** Joins the segments beyond the 59th into one. */
+export function atMost(segments: readonly RunSegment[]): readonly RunSegment[] {
+  if (segments.length <= MAX_SEGMENTS) return segments;
+  const rest = segments.slice(MAX_SEGMENTS - 1);
+  const joined: RunSegment = {
+    key: 'rest',
+    name: `${formatCount(rest.length)} more`,
+    status: rest.find(({ status }) => status === 'failed')?.status ?? rest.at(-1)?.status ?? 'completed',
+    durationMs: rest.reduce((sum, { durationMs }) => sum + durationMs, 0),
+  };
+  return [...segments.slice(0, MAX_SEGMENTS - 1), joined];
+}
+
 /** Sorts runs: failed ones first, then as they are. */
-export function failedFirst(runs: readonly RunIntrospection[]): readonly RunIntrospection[] {
-  const isFailed = ({ status }: RunIntrospection): boolean => status === 'failed';
+export function failedFirst<T extends RunIntrospection>(runs: readonly T[]): readonly T[] {
+  const isFailed = ({ status }: T): boolean => status === 'failed';
   return [...runs.filter(isFailed), ...runs.filter((run) => !isFailed(run))];
 }
 

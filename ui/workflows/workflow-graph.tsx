@@ -1,8 +1,8 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useRef } from 'preact/hooks';
-import type { WorkflowOverview } from '../../server/dashboard/protocol.js';
+import type { ReachedStep, WorkflowOverview } from '../../server/dashboard/protocol.js';
 import { formatDuration } from '../format/duration.js';
-import { formatPercent, UNKNOWN } from '../format/number.js';
+import { formatCount, formatPercent, UNKNOWN } from '../format/number.js';
 import { Count } from '../shared/counts.js';
 import { Icon } from '../shared/icon.js';
 import { EventLink } from '../shared/links.js';
@@ -17,34 +17,39 @@ import {
   followUpsOf,
   type State,
   type StepSummary,
-  stagesOf,
   summarizeSteps,
   WHEN_LABEL,
 } from './workflow-summary.js';
 
+/** Step in the graph of a workflow. */
+export interface GraphStep {
+  readonly name: string;
+  readonly status: State;
+  readonly content: ComponentChildren;
+}
+
 export interface WorkflowGraphProps {
   readonly workflow: WorkflowOverview;
+  readonly steps: readonly GraphStep[];
+  /** Number of steps of each stage, in order. */
+  readonly stages: readonly number[];
   readonly store: HubStore;
   /** Query that links retain. */
   readonly query: string;
 }
 
 /** Graph of a workflow from its trigger to its follow-up events. For screen readers it is a list. */
-export function WorkflowGraph({ workflow, store, query }: WorkflowGraphProps): JSX.Element {
+export function WorkflowGraph({ workflow, steps, stages, store, query }: WorkflowGraphProps): JSX.Element {
   const box = useRef<HTMLDivElement>(null);
   const available = useWidth(box) / pixelsPerRem();
-  const { trigger } = workflow;
+  const { trigger, triggers = [] } = workflow;
   const reading = store.reading.value;
   const receivedOf = (type: string): number | undefined => {
     const row = store.rows.value.get(type);
     return row && shownReceived(row, reading);
   };
-  const steps = summarizeSteps(workflow);
   const followUps = followUpsOf(workflow);
-  const layout = layoutGraph(
-    { hasTrigger: trigger !== undefined, stages: stagesOf(workflow), followUps: followUps.length },
-    available,
-  );
+  const layout = layoutGraph({ hasTrigger: trigger !== undefined, stages, followUps: followUps.length }, available);
   const { width, height, nodeWidth, frame } = layout;
   return (
     <div ref={box} class="graph-box">
@@ -65,7 +70,13 @@ export function WorkflowGraph({ workflow, store, query }: WorkflowGraphProps): J
         <ol aria-label={`${workflow.name}, from start to end`}>
           {trigger !== undefined && layout.trigger !== null && (
             <GraphNode at={layout.trigger} width={nodeWidth} class="node-event">
-              <EventNode relation="Trigger" type={trigger} received={receivedOf(trigger)} query={query} />
+              <EventNode
+                relation="Trigger"
+                type={trigger}
+                others={triggers.slice(1)}
+                received={receivedOf(trigger)}
+                query={query}
+              />
             </GraphNode>
           )}
           {layout.steps.map((at, index) => {
@@ -73,7 +84,7 @@ export function WorkflowGraph({ workflow, store, query }: WorkflowGraphProps): J
             return (
               step && (
                 <GraphNode key={step.name} at={at} width={nodeWidth} class={`is-${step.status}`}>
-                  <StepNode step={step} query={query} />
+                  {step.content}
                 </GraphNode>
               )
             );
@@ -96,6 +107,99 @@ export function WorkflowGraph({ workflow, store, query }: WorkflowGraphProps): J
         </ol>
       </div>
     </div>
+  );
+}
+
+/** Returns the steps of a list with the results of the recent runs. */
+export function listedSteps(workflow: WorkflowOverview, query: string): readonly GraphStep[] {
+  return summarizeSteps(workflow).map((step) => ({
+    name: step.name,
+    status: step.status,
+    content: <StepNode step={step} query={query} />,
+  }));
+}
+
+/** Step whose runs are selected, and a function that selects those of another one. */
+export interface StepSelection {
+  readonly selected: string | null;
+  readonly select: (step: string | null) => void;
+  /** More runs wait than were read. */
+  readonly isCut: boolean;
+}
+
+/** Returns the steps that runs reached, each with a button that selects its runs, unless there is no `selection`. */
+export function reachedSteps(steps: readonly ReachedStep[], selection: StepSelection | null): readonly GraphStep[] {
+  return steps.map((step) => ({
+    name: step.name,
+    status: step.failed > 0 ? 'failed' : step.waiting > 0 ? 'suspended' : 'completed',
+    content: <ReachedNode step={step} selection={selection} />,
+  }));
+}
+
+/** Returns the number of steps of each stage of steps that runs reached. */
+export function reachedStages(steps: readonly Pick<ReachedStep, 'stage'>[]): readonly number[] {
+  const stages: number[] = [];
+  for (const { stage } of steps) stages[stage] = (stages[stage] ?? 0) + 1;
+  return stages;
+}
+
+interface ReachedNodeProps {
+  readonly step: ReachedStep;
+  readonly selection: StepSelection | null;
+}
+
+/** Step that runs reached, with its median duration, the runs that wait in it and those that failed in it. */
+function ReachedNode({ step, selection }: ReachedNodeProps): JSX.Element {
+  const { name, times, waiting, failed, failureRatio, medianMs } = step;
+  const isSelected = selection?.selected === name;
+  const share = failureRatio === undefined ? '' : `, ${formatPercent(failureRatio)} of the newest that ended it`;
+  return (
+    <>
+      <span class="node-line">
+        {selection === null ? (
+          <span class="node-name" title={name}>
+            <bdi>{name}</bdi>
+          </span>
+        ) : (
+          <button
+            type="button"
+            class="node-name"
+            aria-pressed={isSelected}
+            title={`${name}: show the runs that wait or failed here`}
+            onClick={() => selection.select(isSelected ? null : name)}
+          >
+            <bdi>{name}</bdi>
+          </button>
+        )}
+        {times > 1 && (
+          <span class="muted" title="Most elements or repetitions in one run">
+            ×{formatCount(times)}
+          </span>
+        )}
+      </span>
+      <span class="node-line">
+        <span class="muted" title="Median duration in the newest runs">
+          {medianMs === undefined ? UNKNOWN : formatDuration(medianMs)}
+        </span>
+        <span class="node-counts">
+          {waiting > 0 && (
+            <span class="node-count is-suspended" title="Runs that wait here now">
+              <Icon name="pause" />
+              <span class="visually-hidden">Waiting now: </span>
+              {formatCount(waiting)}
+              {selection?.isCut && '+'}
+            </span>
+          )}
+          {failed > 0 && (
+            <span class="node-count is-failed" title={`Failed here: ${failed} of the runs that failed last${share}`}>
+              <Icon name="triangle" />
+              <span class="visually-hidden">Failed here: </span>
+              {formatCount(failed)}
+            </span>
+          )}
+        </span>
+      </span>
+    </>
   );
 }
 
@@ -173,6 +277,8 @@ export interface EventNodeProps {
   /** Relation of the event to the workflow, such as "Trigger". */
   readonly relation: string;
   readonly type: string;
+  /** Types that start a run as well. */
+  readonly others?: readonly string[];
   /** Events received; `undefined` if the type is not registered on this hub. */
   readonly received: number | undefined;
   /** Query that the link retains. */
@@ -180,11 +286,12 @@ export interface EventNodeProps {
 }
 
 /** Trigger or follow-up event of a workflow, with its count and a link to its panel. */
-function EventNode({ relation, type, received, query }: EventNodeProps): JSX.Element {
+function EventNode({ relation, type, others = [], received, query }: EventNodeProps): JSX.Element {
   return (
     <>
       <span class="node-line">
         {relation}
+        {others.length > 0 && <span title={others.join(', ')}>{` and ${others.length} more`}</span>}
         {received !== undefined && (
           <span class="node-count tone-received" title="Events received">
             <Icon name="dot" />

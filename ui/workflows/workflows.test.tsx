@@ -83,12 +83,30 @@ test('the navigation shows all views with their counts', async () => {
     within(screen.getByRole('navigation', { name: 'Views' }))
       .getAllByRole('link')
       .map((link: HTMLElement) => link.textContent);
-  expect(links()).toEqual(['Events 1', 'Workflows 2', 'Agents 0', 'Waits ', 'Schedules 0', 'Processes 3']);
+  expect(links()).toEqual([
+    'Events 1',
+    'Errors ',
+    'Flow ',
+    'Workflows 2',
+    'Agents 0',
+    'Waits ',
+    'Schedules 0',
+    'Processes 3',
+  ]);
   api.workflows = [];
   const problem = { kind: 'approval-waiting', severity: 'warning', workflow: 'gone', count: 2 } as const;
   api.health = { status: 'degraded', problems: [problem], problemCount: 1 };
   await page.poll();
-  expect(links()).toEqual(['Events 1', 'Workflows 0', 'Agents 0', 'Waits 2 approvals', 'Schedules 0', 'Processes 3']);
+  expect(links()).toEqual([
+    'Events 1',
+    'Errors ',
+    'Flow ',
+    'Workflows 0',
+    'Agents 0',
+    'Waits 2 approvals',
+    'Schedules 0',
+    'Processes 3',
+  ]);
 });
 
 test('says that a workflow is unknown or that there are none', async () => {

@@ -1,12 +1,15 @@
 import type { JSX } from 'preact';
 import type { WorkflowOverview } from '../../server/dashboard/protocol.js';
+import { TypeActions } from '../actions/subject-actions.js';
 import { formatCount } from '../format/number.js';
 import { CountStats } from '../shared/counts.js';
-import { EmptyState, ViewSection } from '../shared/view-section.js';
+import { EmptyState, Failure, ViewSection } from '../shared/view-section.js';
 import type { Monitor } from '../state/monitor.js';
 import { type Navigation, viewPath } from '../state/navigation.js';
+import { OpenWorkflow } from './open-workflow.js';
 import { failedFirst, RunList } from './run-list.js';
-import { WorkflowGraph } from './workflow-graph.js';
+import { listedSteps, reachedStages, reachedSteps, WorkflowGraph } from './workflow-graph.js';
+import { stagesOf } from './workflow-summary.js';
 
 export interface WorkflowsProps {
   readonly monitor: Monitor;
@@ -54,7 +57,7 @@ const RUNS_SHOWN = 5;
 
 export interface WorkflowCardProps {
   readonly workflow: WorkflowOverview;
-  /** True if the card shows all recent runs. */
+  /** True if the card shows everything that is known of the workflow. */
   readonly isOpen: boolean;
   readonly monitor: Monitor;
   /** Query that links retain. */
@@ -63,11 +66,10 @@ export interface WorkflowCardProps {
 
 /** Card of a workflow with its counts, graph and recent runs. */
 function WorkflowCard({ workflow, isOpen, monitor, query }: WorkflowCardProps): JSX.Element {
-  const { name, description, concurrencyPerKey, metrics, runs } = workflow;
+  const { name, description, concurrencyPerKey, metrics } = workflow;
   const href = viewPath('workflows', name) + query;
-  const sorted = failedFirst(runs);
-  const shown = isOpen ? sorted : sorted.slice(0, RUNS_SHOWN);
-  const last = runs.length === 1 ? 'last run' : `last ${runs.length} runs`;
+  const loaded = monitor.workflowRuns.value;
+  const data = isOpen && loaded?.key === name ? loaded : null;
   return (
     <article class="card workflow" aria-label={name}>
       <div class="workflow-head">
@@ -87,6 +89,7 @@ function WorkflowCard({ workflow, isOpen, monitor, query }: WorkflowCardProps): 
           </p>
         )}
       </div>
+      <TypeActions kind="workflow" name={name} deadLetters={metrics.deadLetters} paused={workflow.paused} />
       <h4 class="workflow-period">
         Runs <span class="panel-period">since start</span>
       </h4>
@@ -96,13 +99,36 @@ function WorkflowCard({ workflow, isOpen, monitor, query }: WorkflowCardProps): 
           counts={metrics}
         />
       </dl>
+      {data?.error && <Failure message={data.error.message} />}
+      {data?.body ? (
+        <OpenWorkflow workflow={workflow} body={data.body} monitor={monitor} query={query} />
+      ) : (
+        <RecentRuns workflow={workflow} monitor={monitor} query={query} />
+      )}
+    </article>
+  );
+}
+
+/** Steps and the latest runs of a workflow that is not open, or whose runs are not loaded yet. */
+function RecentRuns({ workflow, monitor, query }: Omit<WorkflowCardProps, 'isOpen'>): JSX.Element {
+  const { name, steps, runs, reached = [] } = workflow;
+  const shown = failedFirst(runs).slice(0, RUNS_SHOWN);
+  const last = runs.length === 1 ? 'last run' : `last ${runs.length} runs`;
+  return (
+    <>
       <h4 class="workflow-period">
         Steps{' '}
         <span class="panel-period">
           {runs.length === 0 ? 'no run yet' : `median duration and failure rate of the ${last}`}
         </span>
       </h4>
-      <WorkflowGraph workflow={workflow} store={monitor.store} query={query} />
+      <WorkflowGraph
+        workflow={workflow}
+        steps={reached.length === 0 ? listedSteps(workflow, query) : reachedSteps(reached, null)}
+        stages={reached.length === 0 ? stagesOf(workflow) : reachedStages(reached)}
+        store={monitor.store}
+        query={query}
+      />
       <div class="workflow-runs">
         <h4>
           Recent runs <span class="panel-period">failed first</span>
@@ -112,8 +138,13 @@ function WorkflowCard({ workflow, isOpen, monitor, query }: WorkflowCardProps): 
         ) : (
           <RunList runs={shown} serverNow={monitor.serverNow.value} query={query} />
         )}
-        {shown.length < runs.length && <a href={href}>All {runs.length} recent runs</a>}
+        {runs.length > 0 && (
+          <a href={viewPath('workflows', name) + query}>
+            {steps.length === 0 ? 'All steps and runs' : 'All runs'}
+            <span class="visually-hidden"> of {name}</span>
+          </a>
+        )}
       </div>
-    </article>
+    </>
   );
 }

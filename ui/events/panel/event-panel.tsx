@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { useRef } from 'preact/hooks';
 import type { EventBody, EventOverview } from '../../../server/dashboard/protocol.js';
+import { TypeActions } from '../../actions/subject-actions.js';
 import { formatAge, formatAgo } from '../../format/duration.js';
 import { formatCount, formatPercent } from '../../format/number.js';
 import { CopyButton } from '../../shared/copy-button.js';
@@ -11,6 +12,8 @@ import { type EventRow, failingRatio } from '../../state/event-row.js';
 import type { Loaded } from '../../state/loader.js';
 import type { Monitor } from '../../state/monitor.js';
 import type { Navigation } from '../../state/navigation.js';
+import { blockerText } from '../../views/explanation.js';
+import { backlogText } from '../backlog.js';
 import { StatusBadge } from '../event-columns.js';
 import { usePanelFocus } from '../event-focus.js';
 import { EventSettings, KindTag, Triggers } from './event-settings.js';
@@ -44,7 +47,14 @@ export function EventPanel({ type, monitor, navigation }: EventPanelProps): JSX.
         </h2>
         <IconButton icon="close" label="Close panel" title="Close panel (Esc)" onClick={close} />
       </div>
-      {row && <PanelStatus row={row} serverNow={monitor.serverNow.value} />}
+      {row && (
+        <PanelStatus
+          row={row}
+          body={detail?.body ?? null}
+          serverNow={monitor.serverNow.value}
+          hubNow={store.reading.value.hubNow}
+        />
+      )}
       {row && detail?.error && <PanelNotice detail={detail} />}
       {row && !detail && monitor.connection.value.kind === 'snapshot' && (
         <p class="panel-note muted">The snapshot has no details of this event type.</p>
@@ -55,13 +65,31 @@ export function EventPanel({ type, monitor, navigation }: EventPanelProps): JSX.
   );
 }
 
-function PanelStatus({ row, serverNow }: { row: EventRow; serverNow: number }): JSX.Element {
+interface PanelStatusProps {
+  readonly row: EventRow;
+  readonly body: EventBody | null;
+  readonly serverNow: number;
+  /** Time at which the counts were read, in epoch milliseconds. */
+  readonly hubNow: number;
+}
+
+function PanelStatus({ row, body, serverNow, hubNow }: PanelStatusProps): JSX.Element {
   const event = row.event.value;
   const { status } = row;
+  const backlog = backlogText(event, hubNow);
   return (
     <p class={`panel-status is-${status}`}>
       <StatusBadge status={status} failingRatio={failingRatio(row)} cause={row.cause} hasWord />
-      <span>{statusSentence(event, serverNow)}</span>
+      <span>
+        {statusSentence(event, serverNow)}
+        {backlog !== null && <span class="panel-backlog">{backlog}</span>}
+        {(body?.backlog?.bottlenecks ?? []).map(({ service, ...blocker }) => (
+          <span key={`${service} ${blocker.kind}`} class="panel-backlog">
+            {event.services && `${service}: `}
+            {blockerText(blocker, serverNow)}
+          </span>
+        ))}
+      </span>
     </p>
   );
 }
@@ -78,6 +106,7 @@ function PanelBody({ row, detail, monitor, navigation }: PanelBodyProps): JSX.El
   return (
     <>
       {event.description && <p class="panel-description">{event.description}</p>}
+      <TypeActions kind="type" name={row.type} deadLetters={event.metrics.deadLetters} paused={event.paused} />
       <FailureList failures={body?.recentFailures ?? []} serverNow={monitor.serverNow.value} query={query} />
       <DeadLetters type={row.type} count={event.metrics.deadLetters} transport={monitor.store.hub.value?.transport} />
       <TypeChart detail={detail} monitor={monitor} navigation={navigation} />

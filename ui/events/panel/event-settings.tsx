@@ -55,8 +55,9 @@ function settingsOf({ agent }: EventOverview, settings: Settings | undefined): [
 
 /** Returns the settings that most types do not have. */
 function optionalSettings(settings: Settings): [label: string, value: string][] {
-  const { hasKey, concurrencyPerKey, debounceMs, debounceMaxMs } = settings;
+  const { hasKey, concurrencyPerKey, debounceMs, debounceMaxMs, limit } = settings;
   const found: [string, string][] = [];
+  if (limit !== undefined) found.push(['Limit', limitText(limit)]);
   if (hasKey) found.push(['Key', 'events of a key are processed in order']);
   if (concurrencyPerKey !== undefined) found.push(['Concurrency per key', String(concurrencyPerKey)]);
   if (debounceMs !== undefined) {
@@ -68,6 +69,10 @@ function optionalSettings(settings: Settings): [label: string, value: string][] 
 
 function rateText({ max, perMs, perKey }: NonNullable<Settings['rate']>): string {
   return `${max} per ${formatDuration(perMs)}${perKey ? ' and key' : ''}`;
+}
+
+function limitText({ name, max = 1, perMs = 1, concurrency }: NonNullable<Settings['limit']>): string {
+  return `${name}: ${concurrency === undefined ? rateText({ max, perMs }) : `${concurrency} at once`}`;
 }
 
 function retryText({ retry }: Settings): string {
@@ -98,7 +103,7 @@ export interface TriggersProps {
 
 /** Section with the workflows that an event starts and its follow-up events. Absent if there are none. */
 export function Triggers({ event, store, query }: TriggersProps): JSX.Element | null {
-  const started = store.workflows.value.filter(({ trigger }) => trigger === event.type);
+  const started = store.workflows.value.filter(({ trigger, triggers = [trigger] }) => triggers.includes(event.type));
   const followUps = followUpsOf(event);
   if (started.length + followUps.length === 0) return null;
   return (

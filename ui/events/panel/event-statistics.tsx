@@ -1,9 +1,11 @@
 import type { JSX } from 'preact';
 import type { Durations, EventBody, EventOverview } from '../../../server/dashboard/protocol.js';
-import { ChartTable, RangePicker } from '../../charts/chart-table.js';
-import { historyOfRange, historyPoints, perSecond, RANGE_LABEL } from '../../charts/history-points.js';
+import { RetireButtons } from '../../actions/subject-actions.js';
+import { ChartOptions, ChartTable, chartTitle } from '../../charts/chart-table.js';
+import { dayBefore, historyOfRange, historyPoints, RANGE_LABEL, rangeToShow } from '../../charts/history-points.js';
+import { releaseMarks } from '../../charts/release-marks.js';
 import { TimeChart } from '../../charts/time-chart.js';
-import { formatDuration } from '../../format/duration.js';
+import { formatDuration, formatPercentile } from '../../format/duration.js';
 import { TallyTable } from '../../shared/counts.js';
 import { PanelSection } from '../../shared/view-section.js';
 import type { Loaded } from '../../state/loader.js';
@@ -25,15 +27,23 @@ export function TypeChart({ detail, monitor, navigation }: TypeChartProps): JSX.
   const isLive = kind === 'live' || kind === 'slow';
   // The details are loaded after the overview, so they have counted for longer.
   const now = isLive ? Math.max(hubNow, monitor.serverNow.value) : hubNow;
-  const { range } = navigation.route.value;
+  const { chart, yesterday, range: chosen } = navigation.route.value;
   const histories = detail?.body?.histories;
+  const range = histories === undefined ? '1h' : rangeToShow(chosen, histories, now, startedAt);
   const points = histories === undefined ? [] : historyPoints(historyOfRange(histories, range), now, startedAt);
-  const title = `Events per ${points.some((point) => perSecond(point.received, point) >= 1) ? 'second' : 'minute'}`;
+  const before = histories === undefined ? [] : dayBefore(points, histories, now, startedAt);
+  const title = chartTitle(chart, points);
   return (
     <section class="panel-section">
       <div class="chart-head">
         <h3>{title}</h3>
-        <RangePicker value={range} onChange={(next) => navigation.go({ range: next }, { replace: true })} />
+        <ChartOptions
+          navigation={navigation}
+          unit={title}
+          range={range}
+          hasYesterday={before.some((point) => point !== undefined)}
+          onRange={(next) => navigation.go({ range: next }, { replace: true })}
+        />
       </div>
       <TimeChart
         label={`${title} of this type, last ${RANGE_LABEL[range]}`}
@@ -41,17 +51,21 @@ export function TypeChart({ detail, monitor, navigation }: TypeChartProps): JSX.
         now={now}
         isLive={isLive}
         height={HEIGHT}
+        mode={chart}
+        marks={releaseMarks(monitor.store.releases.value)}
+        yesterday={yesterday ? before : []}
       />
       <ChartTable caption={`Events of this type, last ${RANGE_LABEL[range]}`} points={points} now={now} />
     </section>
   );
 }
 
-const PERCENTILES: readonly (readonly [key: keyof Durations, label: string])[] = [
-  ['p50', 'p50'],
-  ['p95', 'p95'],
-  ['p99', 'p99'],
-  ['max', 'Max'],
+// The maximum is exact.
+const PERCENTILES: readonly (readonly [key: keyof Durations, label: string, format: typeof formatDuration])[] = [
+  ['p50', 'p50', formatPercentile],
+  ['p95', 'p95', formatPercentile],
+  ['p99', 'p99', formatPercentile],
+  ['max', 'Max', formatDuration],
 ];
 
 /** Section with the percentiles of waiting and running times. `body` is `null` before the first response. */
@@ -79,8 +93,8 @@ export function Percentiles({ body }: { body: EventBody | null }): JSX.Element {
           {rows.map(([name, durations]) => (
             <tr key={name}>
               <th scope="row">{name}</th>
-              {PERCENTILES.map(([key]) => (
-                <td key={key}>{formatDuration(durations?.[key] ?? null)}</td>
+              {PERCENTILES.map(([key, , format]) => (
+                <td key={key}>{format(durations?.[key] ?? null)}</td>
               ))}
             </tr>
           ))}
@@ -101,6 +115,7 @@ export function ServiceTable({ services }: { services: readonly Service[] }): JS
         head="Service"
         rows={services.map((service) => ({ ...service.metrics, name: rowName(service) }))}
       />
+      <RetireButtons services={services.filter(({ processes }) => processes === 0)} />
     </PanelSection>
   );
 }

@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import type { EventSummary } from '../../../server/dashboard/protocol.js';
 import { formatDateTime } from '../../format/clock-time.js';
 import { formatAgo, formatDuration } from '../../format/duration.js';
+import { Segments } from '../../shared/choices.js';
 import { Icon } from '../../shared/icon.js';
 import { IdLink } from '../../shared/links.js';
 import { PanelSection } from '../../shared/view-section.js';
@@ -34,14 +35,13 @@ export function RecentEvents({ newest, failed, serverNow, query }: RecentEventsP
   const shown = isWhole ? events : events.slice(0, SHOWN);
   return (
     <PanelSection title="Recent events">
-      <fieldset class="segments">
-        <legend class="visually-hidden">Events to list</legend>
-        {LISTS.map((option) => (
-          <button key={option} type="button" aria-pressed={option === list} onClick={() => setList(option)}>
-            {LIST_LABEL[option]}
-          </button>
-        ))}
-      </fieldset>
+      <Segments
+        label="Events to list"
+        options={LISTS}
+        nameOf={(option) => LIST_LABEL[option]}
+        value={list}
+        onChange={setList}
+      />
       {events.length === 0 && <p class="muted">None.</p>}
       <ul class="recent-events" aria-label="Recent events">
         {shown.map((event) => (

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { StepIntrospection } from '../../server/dashboard/protocol.js';
-import { describeTurn, type TurnView } from './agents.js';
+import { describeTurn, type TurnView } from './agent-runs.js';
 
 const usage = { promptTokens: 1_640, completionTokens: 212, totalTokens: 1_852 };
 

@@ -2,7 +2,7 @@ import { fireEvent, screen, within } from '@testing-library/preact';
 import { afterEach, expect, test } from 'vitest';
 import { createFakeApi, type FakeApi } from '../testing/fake-api.js';
 import { openPage, type Page } from '../testing/open-page.js';
-import { agentOf, countsOf, eventOf, workflowOf } from '../testing/test-data.js';
+import { agentOf, countsOf, eventOf, SERVER_NOW, workflowOf } from '../testing/test-data.js';
 
 let page: Page | undefined;
 
@@ -59,6 +59,17 @@ test('a row shows the runs, failures and tokens of an agent', async () => {
       approvalsWaiting: 2,
       active: 1,
       suspended: 2,
+      begun: 10,
+      hours: [
+        { at: SERVER_NOW - 30 * 3_600_000, runs: 1, tokens: 900, cost: 9 },
+        { at: SERVER_NOW - 3_600_000, runs: 2, tokens: 100, cost: 0.25 },
+        { at: SERVER_NOW, runs: 1, tokens: 200, cost: 1 },
+      ],
+      tokenBudget: 9_000,
+      spendLimits: [
+        { max: 5, perMs: 86_400_000, unit: 'cost', isKeyed: true },
+        { max: 2_000_000, perMs: 3_600_000, unit: 'tokens' },
+      ],
     }),
   ];
   page = await openPage(api, '#/agents');
@@ -66,8 +77,9 @@ test('a row shows the runs, failures and tokens of an agent', async () => {
     Model: 'small-1',
     Runs: '462 max iterations3 a future status',
     'Failure rate': '0%',
+    'Tokens, 24 h': '00% of all agents',
     'Tokens per run': '443',
-    Cost: '—',
+    'Cost, 24 h': '—',
     p95: '—',
     Approvals: '—',
     'Used by': 'ticket.created, answer: sort',
@@ -75,13 +87,32 @@ test('a row shows the runs, failures and tokens of an agent', async () => {
   expect(cellsOf('priced')).toMatchObject({
     Runs: '41 running2 suspended1 failed',
     'Failure rate': '25.0%',
-    'Tokens per run': '5711 cached3 reasoning',
-    Cost: '1.50',
-    p95: '3.4 s',
+    'Tokens, 24 h': '300100% of all agentslimit 2M per 1 h',
+    'Tokens per run': '408 cached2 reasoningbudget 9,000',
+    'Cost, 24 h': '1.25limit 5.00 per 1 d and key',
+    p95: '~3.4 s',
     Approvals: '2 waiting',
   });
   expect(screen.getByText('Sorts tickets.')).toBeTruthy();
   expect(screen.getByText('Tools: find_order')).toBeTruthy();
+});
+
+test('the tokens, cost and runs of all agents stand by the hour, and the columns sort', async () => {
+  const api = createFakeApi([]);
+  const hours = (tokens: number, cost: number) => [{ at: SERVER_NOW - 3_600_000, runs: 2, tokens, cost }];
+  api.agents = [agentOf('small', { hours: hours(10, 7) }), agentOf('large', { hours: hours(90, 1) }), agentOf('none')];
+  page = await openPage(api, '#/agents');
+  const names = (): (string | null)[] => screen.getAllByRole('rowheader').map(({ textContent }) => textContent);
+  expect(names()).toEqual(['large', 'small', 'none']);
+  await page.click(screen.getByRole('button', { name: 'Cost, 24 h' }));
+  expect(names()).toEqual(['small', 'large', 'none']);
+  await page.click(screen.getByRole('button', { name: 'Cost, 24 h' }));
+  expect(names()).toEqual(['large', 'small', 'none']);
+  await page.click(screen.getByRole('button', { name: 'Agent' }));
+  expect(names()).toEqual(['large', 'none', 'small']);
+  expect(screen.getByRole('img', { name: 'Tokens per hour, at most 100' })).toBeTruthy();
+  await page.click(screen.getByRole('button', { name: 'Runs', pressed: false }));
+  expect(screen.getByRole('img', { name: 'Runs per hour, at most 4' })).toBeTruthy();
 });
 
 test('a row links to delegates and users, and an event links to its agent', async () => {

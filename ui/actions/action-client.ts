@@ -1,0 +1,161 @@
+import type {
+  AuditBody,
+  BulkBody,
+  ContentsBody,
+  OperatorBody,
+  PreviewBody,
+  Right,
+  SearchBody,
+} from '../../server/dashboard/protocol.js';
+import { eventSummary } from '../api/decode-event.js';
+import { array, boolean, type Decoder, decodeBody, number, object, optional, string } from '../api/decoder.js';
+import { RequestError } from '../api/fetch-json.js';
+
+/** JSON of an action. */
+export type ActionFields = Readonly<Record<string, unknown>>;
+
+/** Client of an actions handler. Every call rejects with a {@link RequestError}. */
+export interface ActionClient {
+  operator(): Promise<OperatorBody>;
+  /** Carries an action out once, also if the request is repeated. Resolves with the number of events that it changed. */
+  act(right: Right, fields: ActionFields): Promise<ActResult>;
+  /** Lists the events that a filter means. */
+  preview(right: Right, filter: ActionFields): Promise<PreviewBody>;
+  contents(id: string, reason: string): Promise<ContentsBody>;
+  audit(): Promise<AuditBody>;
+  /** Finds events and runs of all types. The body has the tag or the key, which no URL may have. */
+  search(query: SearchFields): Promise<SearchBody>;
+}
+
+/** Fields of a search: one of `tag` and `key`. */
+export interface SearchFields {
+  readonly tag?: string;
+  readonly key?: string;
+  /** `after` of the page before. */
+  readonly after?: string;
+}
+
+const operator = object<OperatorBody>({ user: string, can: array(string as Decoder<Right>) });
+
+/** Result of an action; of a fork with the id of the new run. */
+export type ActResult = BulkBody & { readonly id?: string };
+
+const bulk: Decoder<ActResult> = object<ActResult>({
+  done: number,
+  id: optional(string),
+  failed: optional(
+    array(object<NonNullable<BulkBody['failed']>[number]>({ id: string, code: string, message: string })),
+  ),
+  remaining: optional(number),
+  until: optional(number),
+});
+
+const preview = object<PreviewBody>({ count: number, isMore: boolean, ids: array(string), until: number });
+
+const contents = object<ContentsBody>({
+  events: array(
+    object<ContentsBody['events'][number]>({
+      id: string,
+      service: string,
+      type: string,
+      kind: string as Decoder<ContentsBody['events'][number]['kind']>,
+      contents: array(
+        object<ContentsBody['events'][number]['contents'][number]>({
+          kind: string as Decoder<ContentsBody['events'][number]['contents'][number]['kind']>,
+          step: optional(string),
+          json: optional(string),
+          isWithheld: optional(boolean),
+        }),
+      ),
+    }),
+  ),
+});
+
+const audit = object<AuditBody>({
+  now: number,
+  entries: array(
+    object<AuditBody['entries'][number]>({
+      sequence: number,
+      at: number,
+      action: string as Decoder<AuditBody['entries'][number]['action']>,
+      by: string,
+      via: string,
+      reason: optional(string),
+      target: object<AuditBody['entries'][number]['target']>({
+        id: optional(string),
+        ids: optional(array(string)),
+        count: optional(number),
+        type: optional(string),
+        workflow: optional(string),
+        schedule: optional(string),
+        service: optional(string),
+        requestId: optional(string),
+        errorGroup: optional(string),
+        step: optional(string),
+      }),
+    }),
+  ),
+});
+
+const search = object<SearchBody>({
+  now: number,
+  events: array(eventSummary),
+  after: optional(string),
+  since: optional(number),
+});
+
+/** Creates a client. @param mount path of the handler, from the root of the page's origin */
+export function createActionClient(mount: string): ActionClient {
+  const post = (right: Right, fields: ActionFields): Promise<unknown> =>
+    request(`${mount}/${right}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(fields),
+    });
+  return {
+    operator: async () => decodeBody(operator, await request(`${mount}/`, {})),
+    act: async (right, fields) => {
+      const body = await post(right, { ...fields, actionId: newId() });
+      // Some actions count something else than events.
+      return decodeBody(bulk, { done: 1, ...Object(body) });
+    },
+    preview: async (right, filter) => decodeBody(preview, await post(right, { filter, preview: true })),
+    contents: async (id, reason) => decodeBody(contents, await post('payload', { id, ...reasonOf(reason) })),
+    audit: async () => decodeBody(audit, await post('audit', {})),
+    search: async (query) => decodeBody(search, await post('search', { ...query })),
+  };
+}
+
+/** Returns the reason as a field, unless it is empty. */
+export function reasonOf(reason: string): { reason?: string } {
+  const text = reason.replaceAll(/\s+/g, ' ').trim();
+  return text === '' ? {} : { reason: text };
+}
+
+async function request(url: string, init: RequestInit): Promise<unknown> {
+  let response: Response;
+  let text: string;
+  try {
+    response = await fetch(url, { ...init, cache: 'no-store', credentials: 'same-origin' });
+    text = await response.text();
+  } catch (cause) {
+    throw new RequestError('The server does not respond. Check the state before you repeat it.', { cause });
+  }
+  const body = parse(text);
+  if (response.ok) return body;
+  const message: unknown = Object(Object(body).error).message;
+  throw new RequestError(typeof message === 'string' ? message : `The server responded with ${response.status}.`);
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns a random id. `crypto.randomUUID` is absent on plain HTTP, which private networks often use. */
+function newId(): string {
+  return Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(36)).join('-');
+}

@@ -1,0 +1,148 @@
+import type { JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { formatCount } from '../format/number.js';
+import { Icon } from '../shared/icon.js';
+
+/** Reports how many events of an action are done. */
+export type ReportProgress = (done: number, total: number) => void;
+
+/** Action that the user confirms. */
+export interface Question {
+  readonly title: string;
+  /** Names the effect. A promise if the server has to say how much the action is about. */
+  readonly effect: string | Promise<string>;
+  /** Label of the button that confirms. */
+  readonly confirm: string;
+  /** The store refuses the action without a reason. */
+  readonly needsReason?: boolean;
+  /** Part of the subject that the user chooses. */
+  readonly choice?: { readonly label: string; readonly options: readonly string[]; readonly initial: string };
+  /** Resolves with what was done, or with a link to it. */
+  act(reason: string, report: ReportProgress, chosen: string): Promise<string | ActionLink>;
+}
+
+/** Text that links to what an action created. */
+export interface ActionLink {
+  readonly text: string;
+  readonly href: string;
+}
+
+export interface ConfirmDialogProps {
+  readonly question: Question;
+  /** Called when the action has changed something. */
+  readonly onDone: () => void;
+  readonly onClose: () => void;
+}
+
+type Phase =
+  | { readonly kind: 'asking' }
+  | { readonly kind: 'acting'; readonly done: number; readonly total: number }
+  | { readonly kind: 'done'; readonly text: string; readonly href?: string }
+  | { readonly kind: 'failed'; readonly text: string };
+
+/** Dialog that names the effect of an action, asks why, and shows its progress and result. */
+export function ConfirmDialog({ question, onDone, onClose }: ConfirmDialogProps): JSX.Element {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const [reason, setReason] = useState('');
+  const [phase, setPhase] = useState<Phase>({ kind: 'asking' });
+  const [effect, setEffect] = useState<string | null>(typeof question.effect === 'string' ? question.effect : null);
+  const { title, confirm, needsReason = false, choice } = question;
+  const [chosen, setChosen] = useState(choice?.initial ?? '');
+  useEffect(() => {
+    dialog.current?.showModal();
+    if (typeof question.effect === 'string') return;
+    question.effect.then(setEffect, (error: unknown) => setPhase({ kind: 'failed', text: messageOf(error) }));
+  }, [question]);
+  const act = async (): Promise<void> => {
+    setPhase({ kind: 'acting', done: 0, total: 0 });
+    try {
+      const done = await question.act(reason, (n, total) => setPhase({ kind: 'acting', done: n, total }), chosen);
+      setPhase({ kind: 'done', ...(typeof done === 'string' ? { text: done } : done) });
+    } catch (error) {
+      setPhase({ kind: 'failed', text: messageOf(error) });
+    }
+    onDone();
+  };
+  const isBusy = phase.kind === 'acting';
+  return (
+    <dialog
+      ref={dialog}
+      class="dialog"
+      aria-labelledby="action-title"
+      onClose={onClose}
+      onCancel={(event) => {
+        if (isBusy) event.preventDefault();
+      }}
+    >
+      <h2 id="action-title">{title}</h2>
+      <p>{effect ?? 'Counting…'}</p>
+      <form
+        class="action-form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void act();
+        }}
+      >
+        {choice !== undefined && (phase.kind === 'asking' || isBusy) && (
+          <label class="action-reason">
+            <span>{choice.label}</span>
+            <select disabled={isBusy} value={chosen} onChange={({ currentTarget }) => setChosen(currentTarget.value)}>
+              {choice.options.map((option) => (
+                <option key={option}>{option}</option>
+              ))}
+            </select>
+          </label>
+        )}
+        {(phase.kind === 'asking' || isBusy) && (
+          <label class="action-reason">
+            <span>Reason{needsReason ? '' : ' (optional)'}, for the audit</span>
+            <textarea
+              rows={2}
+              maxLength={512}
+              required={needsReason}
+              disabled={isBusy}
+              value={reason}
+              onInput={({ currentTarget }) => setReason(currentTarget.value)}
+            />
+          </label>
+        )}
+        <p class={phase.kind === 'failed' ? 'action-status tone-failed' : 'action-status'} role="status">
+          {phase.kind === 'failed' && <Icon name="triangle" />}
+          {phase.kind === 'done' && <Icon name="check" />}
+          {phase.kind === 'acting' ? (
+            progressText(phase)
+          ) : phase.kind === 'asking' ? (
+            ''
+          ) : phase.kind === 'done' && phase.href !== undefined ? (
+            <a href={phase.href} onClick={() => dialog.current?.close()}>
+              {phase.text}
+            </a>
+          ) : (
+            phase.text
+          )}
+        </p>
+        {phase.kind === 'acting' && phase.total > 0 && (
+          <progress max={phase.total} value={phase.done} aria-label="Progress" />
+        )}
+        <div class="action-buttons">
+          <button type="button" class="button" disabled={isBusy} onClick={() => dialog.current?.close()}>
+            {phase.kind === 'asking' ? 'Cancel' : 'Close'}
+          </button>
+          {(phase.kind === 'asking' || isBusy) && (
+            <button type="submit" class="button action-confirm" disabled={isBusy || effect === null}>
+              {confirm}
+            </button>
+          )}
+        </div>
+      </form>
+    </dialog>
+  );
+}
+
+function progressText({ done, total }: { readonly done: number; readonly total: number }): string {
+  return total === 0 ? 'Working…' : `${formatCount(done)} of ${formatCount(total)}`;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,188 @@
+import type { BulkBody, EventDetails, PreviewBody } from '../../server/dashboard/protocol.js';
+import { formatCount } from '../format/number.js';
+import { viewPath } from '../state/navigation.js';
+import { type ActionClient, reasonOf } from './action-client.js';
+import type { Question, ReportProgress } from './confirm-dialog.js';
+
+/** Target of a pause, by kind and name. */
+export interface Target {
+  readonly kind: 'type' | 'workflow' | 'schedule' | 'service';
+  readonly name: string;
+}
+
+/** Number of events per request. */
+const pageSize = 100;
+
+const kindNames = { type: 'event type', workflow: 'workflow', schedule: 'schedule', service: 'service' } as const;
+
+export function pauseQuestion(client: ActionClient, { kind, name }: Target): Question {
+  return {
+    title: `Pause the ${kindNames[kind]} ${name}?`,
+    effect: `Nothing of it starts in any service until it is resumed. What runs finishes, and events are still accepted.`,
+    confirm: 'Pause',
+    needsReason: true,
+    act: async (reason) => {
+      await client.act('pause', { [kind]: name, ...reasonOf(reason) });
+      return `Paused. All processes follow within a second.`;
+    },
+  };
+}
+
+export function resumeQuestion(client: ActionClient, { kind, name }: Target): Question {
+  return {
+    title: `Resume the ${kindNames[kind]} ${name}?`,
+    effect: 'What waits for it starts at once, within its limits.',
+    confirm: 'Resume',
+    act: async (reason) => {
+      const { done } = await client.act('resume', { [kind]: name, ...reasonOf(reason) });
+      return done === 0 ? 'It was not paused.' : 'Resumed.';
+    },
+  };
+}
+
+export function replayQuestion(client: ActionClient, { id, kind, type, service }: EventDetails): Question {
+  const effect =
+    kind === 'workflow'
+      ? `The run of ${type} goes on in ${service} at the step that failed.`
+      : `The event ${type} is handled again in ${service}, from its first attempt.`;
+  return {
+    title: 'Replay the dead letter?',
+    effect,
+    confirm: 'Replay',
+    act: async (reason) => {
+      await client.act('replay', { id, service, ...reasonOf(reason) });
+      return 'Replayed.';
+    },
+  };
+}
+
+/** Dead letters that are replayed together: those of a type or a workflow, or of one of its error groups. */
+interface ReplayedLetters {
+  readonly type: string;
+  readonly errorGroup?: string;
+}
+
+/** Replays all open dead letters of a type or an error group that failed until now, in pages. @param error of the group */
+export function replayAllQuestion(client: ActionClient, letters: ReplayedLetters, error?: string): Question {
+  const first = client.preview('replay', { ...letters });
+  return {
+    title: `Replay the dead letters of ${letters.type}${error === undefined ? '' : ` with the error "${error}"`}?`,
+    effect: first.then(({ count, isMore }) =>
+      count === 0
+        ? 'There are none any more.'
+        : `${formatCount(count)}${isMore ? ' or more' : ''} dead ${count === 1 ? 'letter is' : 'letters are'} handled again, from the first attempt; runs go on at the step that failed.`,
+    ),
+    confirm: 'Replay all',
+    act: async (reason, report) => replayPages(client, letters, await first, reason, report),
+  };
+}
+
+async function replayPages(
+  client: ActionClient,
+  letters: ReplayedLetters,
+  first: PreviewBody,
+  reason: string,
+  report: ReportProgress,
+): Promise<string> {
+  let [done, failed] = [0, 0];
+  let page: PreviewBody = first;
+  let total = page.count;
+  while (page.ids.length > 0) {
+    let replayed = 0;
+    for (let from = 0; from < page.ids.length; from += pageSize) {
+      report(done + failed, total);
+      const ids = page.ids.slice(from, from + pageSize);
+      const result: BulkBody = await client.act('replay', { ids, ...reasonOf(reason) });
+      replayed += result.done;
+      failed += result.failed?.length ?? 0;
+    }
+    done += replayed;
+    // Of a page that fails as a whole, the next one would be the same.
+    if (!page.isMore || replayed === 0) break;
+    page = await client.preview('replay', { ...letters, until: first.until });
+    total += page.count;
+  }
+  return `Replayed ${formatCount(done)}${failed === 0 ? '.' : `; ${formatCount(failed)} were no longer there or failed.`}`;
+}
+
+export function cancelQuestion(client: ActionClient, { id, kind, type }: EventDetails): Question {
+  const noun = kind === 'workflow' ? 'run' : 'event';
+  return {
+    title: `Cancel the ${noun}?`,
+    effect: `The ${noun} of ${type} ends as failed in every service that has it, without a dead letter. A handler that runs is aborted.`,
+    confirm: `Cancel the ${noun}`,
+    act: async (reason) => {
+      await client.act('cancel', { id, ...reasonOf(reason) });
+      return 'Cancelled.';
+    },
+  };
+}
+
+/** Runs an ended run again from a step that the user chooses. @param query query that the link to the new run retains */
+export function forkQuestion(client: ActionClient, event: EventDetails, query: string): Question {
+  const { id, service, type, step } = event;
+  const options = forkSteps(event);
+  return {
+    title: 'Fork the run?',
+    effect: `A new run of ${type} starts in ${service} with what this one recorded before the step. The step and all that follows run again; what earlier steps emitted is not emitted again.`,
+    confirm: 'Fork',
+    choice: {
+      label: 'Step that runs again',
+      options,
+      initial: options.findLast((name) => name === step) ?? options.at(-1) ?? '',
+    },
+    act: async (reason, _report, fromStep) => {
+      const forked = await client.act('fork', { id, service, fromStep, ...reasonOf(reason) });
+      return { text: 'Forked: show the new run', href: viewPath('requests', forked.id ?? id) + query };
+    },
+  };
+}
+
+/** Returns the steps that a run has reached. */
+export function forkSteps({ steps = [] }: Pick<EventDetails, 'steps'>): readonly string[] {
+  return [...new Set(steps.flatMap(({ name, startedAt }) => (startedAt === undefined ? [] : name)))];
+}
+
+export function eraseQuestion(client: ActionClient, requestId: string): Question {
+  return {
+    title: 'Erase the request?',
+    effect: `Payloads, results and outputs of what has ended of the request ${requestId} are removed for good, in all services. Its dead letters can no longer be replayed. What is pending keeps its payload.`,
+    confirm: 'Erase',
+    act: async (reason) => {
+      await client.act('erase', { requestId, ...reasonOf(reason) });
+      return 'Erased.';
+    },
+  };
+}
+
+/** Decides on the call of a tool. */
+export function decideQuestion(
+  client: ActionClient,
+  { id, step, tool }: { readonly id: string; readonly step: string; readonly tool: string },
+  approved: boolean,
+): Question {
+  return {
+    title: `${approved ? 'Approve' : 'Refuse'} the call of ${tool}?`,
+    effect: approved
+      ? 'The tool is executed with the arguments that the model chose.'
+      : 'The tool is not executed. The model receives the refusal, and your reason.',
+    confirm: approved ? 'Approve' : 'Refuse',
+    act: async (reason) => {
+      await client.act('approve', { id, step, approved, ...reasonOf(reason) });
+      return approved ? 'Approved.' : 'Refused.';
+    },
+  };
+}
+
+export function retireQuestion(client: ActionClient, service: string): Question {
+  return {
+    title: `Retire the service ${service}?`,
+    effect:
+      'No events are queued for it any more, until a hub of it starts again. Refused while one of its processes runs, or while events or dead letters of it are left.',
+    confirm: 'Retire',
+    act: async (reason) => {
+      await client.act('retire', { service, ...reasonOf(reason) });
+      return 'Retired.';
+    },
+  };
+}

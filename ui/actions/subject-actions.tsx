@@ -1,0 +1,135 @@
+import type { JSX } from 'preact';
+import type { ErrorGroup, EventDetails, PauseSummary, WaitIntrospection } from '../../server/dashboard/protocol.js';
+import { ActionButton, useActions } from './actions.js';
+import { Contents } from './contents.js';
+import {
+  cancelQuestion,
+  decideQuestion,
+  eraseQuestion,
+  forkQuestion,
+  forkSteps,
+  pauseQuestion,
+  replayAllQuestion,
+  replayQuestion,
+  resumeQuestion,
+  retireQuestion,
+  type Target,
+} from './questions.js';
+
+/** Actions on one event or run, and what it carries. Absent for a user without rights. */
+export function EventActions({ event, query }: { event: EventDetails; query: string }): JSX.Element | null {
+  const actions = useActions();
+  if (actions === null) return null;
+  const { id, endedAt, isDeadLetter, requestId } = event;
+  return (
+    <>
+      <div class="action-row">
+        {isDeadLetter === true && (
+          <ActionButton right="replay" label="Replay" question={({ client }) => replayQuestion(client, event)} />
+        )}
+        {endedAt === undefined && (
+          <ActionButton right="cancel" label="Cancel" question={({ client }) => cancelQuestion(client, event)} />
+        )}
+        {endedAt !== undefined && forkSteps(event).length > 0 && (
+          <ActionButton right="fork" label="Fork" question={({ client }) => forkQuestion(client, event, query)} />
+        )}
+        {endedAt !== undefined && (
+          <ActionButton
+            right="erase"
+            label="Erase request"
+            question={({ client }) => eraseQuestion(client, requestId)}
+          />
+        )}
+      </div>
+      {actions.may('payload') && <Contents key={id} id={id} client={actions.client} />}
+    </>
+  );
+}
+
+/** Pauses or resumes a target. @param paused its own pause, or that of its services */
+export function PauseButton({ target, paused }: { target: Target; paused: PauseSummary | undefined }): JSX.Element {
+  return paused === undefined ? (
+    <ActionButton right="pause" label="Pause" question={({ client }) => pauseQuestion(client, target)} />
+  ) : (
+    <ActionButton right="resume" label="Resume" question={({ client }) => resumeQuestion(client, target)} />
+  );
+}
+
+export interface TypeActionsProps {
+  readonly kind: 'type' | 'workflow';
+  readonly name: string;
+  readonly deadLetters: number;
+  readonly paused: PauseSummary | undefined;
+}
+
+/** Actions on an event type or a workflow. */
+export function TypeActions({ kind, name, deadLetters, paused }: TypeActionsProps): JSX.Element | null {
+  if (useActions() === null) return null;
+  return (
+    <div class="action-row">
+      {deadLetters > 0 && (
+        <ActionButton
+          right="replay"
+          label="Replay dead letters"
+          question={({ client }) => replayAllQuestion(client, { type: name })}
+        />
+      )}
+      <PauseButton target={{ kind, name }} paused={paused} />
+    </div>
+  );
+}
+
+/** Replays the dead letters of an error group. */
+export function ErrorGroupActions({ group }: { group: ErrorGroup }): JSX.Element | null {
+  const { id, eventType, workflow, name, message, deadLetters } = group;
+  if (deadLetters === 0) return null;
+  const letters = { type: eventType ?? workflow ?? '', errorGroup: id };
+  return (
+    <ActionButton
+      right="replay"
+      label="Replay"
+      question={({ client }) => replayAllQuestion(client, letters, message || name)}
+    />
+  );
+}
+
+/** Decides on a call that waits, and shows its arguments to those who may see payloads; else the command line does. */
+export function DecideActions({
+  wait: { id, step },
+  tool,
+  otherwise,
+}: {
+  readonly wait: WaitIntrospection;
+  readonly tool: string;
+  /** Shown to a user who may not decide. */
+  readonly otherwise: JSX.Element | null;
+}): JSX.Element | null {
+  const actions = useActions();
+  if (actions?.may('approve') !== true) return otherwise;
+  const call = { id, step: step.name, tool };
+  return (
+    <>
+      <div class="action-row">
+        <ActionButton right="approve" label="Approve" question={({ client }) => decideQuestion(client, call, true)} />
+        <ActionButton right="approve" label="Refuse" question={({ client }) => decideQuestion(client, call, false)} />
+      </div>
+      {actions.may('payload') && <Contents key={id} id={id} step={step.name} client={actions.client} />}
+    </>
+  );
+}
+
+/** Retires services without a process. */
+export function RetireButtons({ services }: { services: readonly { readonly service: string }[] }): JSX.Element {
+  return (
+    <div class="action-row">
+      {services.map(({ service }) => (
+        <ActionButton
+          key={service}
+          right="retire"
+          label={`Retire ${service}`}
+          question={({ client }) => retireQuestion(client, service)}
+        />
+      ))}
+    </div>
+  );
+}

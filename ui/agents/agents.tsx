@@ -1,0 +1,381 @@
+import type { JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { AgentOverview } from '../../server/dashboard/protocol.js';
+import { HourBars } from '../charts/hour-bars.js';
+import { formatDuration, formatPercentile } from '../format/duration.js';
+import { formatCost, formatCount, formatPercent, UNKNOWN } from '../format/number.js';
+import { Segments } from '../shared/choices.js';
+import { Count } from '../shared/counts.js';
+import { ViewSection } from '../shared/view-section.js';
+import { useSorted, ViewTable, ViewTableCell, ViewTableNote } from '../shared/view-table.js';
+import type { Monitor } from '../state/monitor.js';
+import { type Navigation, viewPath } from '../state/navigation.js';
+import { AgentRuns } from './agent-runs.js';
+
+export interface AgentsProps {
+  readonly monitor: Monitor;
+  readonly navigation: Navigation;
+}
+
+/** View of the hub's agents. */
+export function Agents({ monitor, navigation }: AgentsProps): JSX.Element {
+  const { store } = monitor;
+  const open = navigation.route.value.name;
+  const query = navigation.query.value;
+  const agents = store.agents.value;
+  const runners = {
+    events: [...store.rows.value.values()].map(({ event }) => event.value),
+    workflows: store.workflows.value,
+  };
+  return (
+    <ViewSection
+      view="agents"
+      store={store}
+      aside={<span class="panel-period">since the start of the processes · costs in the currency of your prices</span>}
+      isEmpty={agents.length === 0}
+      unknown={agents.some(({ name }) => name === open) ? null : open}
+      hint={
+        <>
+          Register an event type with <code>agent.asHandler()</code> as its handler, and the agent appears here.
+        </>
+      }
+    >
+      <AgentTable
+        agents={agents}
+        usesOf={(name) => agentUses(name, runners)}
+        open={open}
+        now={store.reading.value.hubNow}
+        query={query}
+      />
+      <AgentSpending
+        agents={agents.some(({ name }) => name === open) ? agents.filter(({ name }) => name === open) : agents}
+        now={store.reading.value.hubNow}
+      />
+      {agents.some(({ name }) => name === open) && (
+        <AgentRuns key={open} agent={open ?? ''} monitor={monitor} query={query} />
+      )}
+    </ViewSection>
+  );
+}
+
+export interface AgentTableProps {
+  readonly agents: readonly AgentOverview[];
+  /** Returns the event types and workflow steps that run an agent. */
+  readonly usesOf: (name: string) => readonly AgentUse[];
+  /** Name of the open agent. */
+  readonly open: string | null;
+  /** Time at which the counts were read, in epoch milliseconds. */
+  readonly now: number;
+  /** Query that links retain. */
+  readonly query: string;
+}
+
+const AGENT_COLUMNS = [
+  'Agent',
+  'Model',
+  'Runs',
+  'Failure rate',
+  'Tokens, 24 h',
+  'Tokens per run',
+  'Cost, 24 h',
+  'p95',
+  'Approvals',
+  'Used by',
+] as const;
+
+/** Table of agents with their counts since the start. Its columns sort. */
+function AgentTable({ agents, usesOf, open, now, query }: AgentTableProps): JSX.Element {
+  const [sorted, order] = useSorted(agents, ({ name }) => name, 'Tokens, 24 h', {
+    Agent: ({ name }) => name,
+    Model: ({ model }) => model,
+    Runs: (agent) => summarizeRuns(agent).total,
+    'Failure rate': (agent) => summarizeRuns(agent).failureRatio,
+    'Tokens, 24 h': (agent) => spentInDay(agent, now).tokens,
+    'Tokens per run': (agent) => perRun(agent.tokenUsage.totalTokens, summarizeRuns(agent).begun),
+    'Cost, 24 h': (agent) => spentInDay(agent, now).cost,
+    p95: ({ durationMs }) => durationMs?.p95 ?? null,
+    Approvals: ({ approvalsWaiting = null }) => approvalsWaiting,
+  });
+  const tokens = agents.reduce((sum, agent) => sum + spentInDay(agent, now).tokens, 0);
+  return (
+    <ViewTable
+      caption="Agents, with counts and durations since the start. The column headers sort."
+      columns={AGENT_COLUMNS}
+      class="agents-table"
+      order={order}
+    >
+      {sorted.map((agent) => (
+        <AgentRow
+          key={agent.name}
+          agent={agent}
+          uses={usesOf(agent.name)}
+          isOpen={agent.name === open}
+          now={now}
+          allTokens={tokens}
+          query={query}
+        />
+      ))}
+    </ViewTable>
+  );
+}
+
+/** Tokens and cost of a period. */
+interface Spending {
+  readonly tokens: number;
+  /** `null` if a part of it is not known. */
+  readonly cost: number | null;
+}
+
+const HOUR_MS = 3_600_000;
+
+/** Returns the tokens and the cost of the current hour and the 23 before it. */
+function spentInDay({ hours = [] }: Pick<AgentOverview, 'hours'>, now: number): Spending {
+  const shown = hours.filter(({ at, tokens }) => at > now - 24 * HOUR_MS && tokens > 0);
+  const costs = shown.flatMap(({ cost }) => cost ?? []);
+  return {
+    tokens: shown.reduce((sum, { tokens }) => sum + tokens, 0),
+    cost: shown.length === 0 || costs.length < shown.length ? null : costs.reduce((sum, cost) => sum + cost, 0),
+  };
+}
+
+const SPENDINGS = ['tokens', 'cost', 'runs'] as const;
+const SPENDING_LABEL: Record<(typeof SPENDINGS)[number], string> = { tokens: 'Tokens', cost: 'Cost', runs: 'Runs' };
+
+interface AgentSpendingProps {
+  readonly agents: readonly AgentOverview[];
+  readonly now: number;
+}
+
+/** Chart of the tokens, the cost or the runs of agents by the hour. */
+function AgentSpending({ agents, now }: AgentSpendingProps): JSX.Element {
+  const [shown, setShown] = useState<(typeof SPENDINGS)[number]>('tokens');
+  const valueAt = (at: number): number | null => {
+    const hours = agents.flatMap(({ hours: all = [] }) => all.filter((hour) => hour.at === at));
+    if (shown !== 'cost') return hours.reduce((sum, hour) => sum + hour[shown], 0);
+    const paid = hours.filter(({ tokens }) => tokens > 0);
+    return paid.some(({ cost }) => cost === undefined) ? null : paid.reduce((sum, { cost = 0 }) => sum + cost, 0);
+  };
+  const current = Math.floor(now / HOUR_MS) * HOUR_MS;
+  const bars = Array.from({ length: 24 }, (_, index) => current - (23 - index) * HOUR_MS).map((at) => ({
+    at,
+    endAt: at + HOUR_MS,
+    value: valueAt(at),
+  }));
+  return (
+    <section class="card hour-card" aria-labelledby="spending-title">
+      <div class="chart-head">
+        <h3 id="spending-title">
+          {SPENDING_LABEL[shown]} per hour{' '}
+          <span class="panel-period">
+            24 h · {agents.length === 1 ? agents[0]?.name : `${formatCount(agents.length)} agents`}
+          </span>
+        </h3>
+        <Segments
+          label="Values of the chart"
+          options={SPENDINGS}
+          nameOf={(each) => SPENDING_LABEL[each]}
+          value={shown}
+          onChange={setShown}
+        />
+      </div>
+      <HourBars
+        label={`${SPENDING_LABEL[shown]} per hour`}
+        bars={bars}
+        now={now}
+        format={shown === 'cost' ? formatCost : formatCount}
+      />
+    </section>
+  );
+}
+
+interface AgentRowProps {
+  readonly agent: AgentOverview;
+  readonly uses: readonly AgentUse[];
+  readonly isOpen: boolean;
+  readonly now: number;
+  /** Tokens of all agents in the last 24 hours. */
+  readonly allTokens: number;
+  readonly query: string;
+}
+
+function limitNotes({ spendLimits = [] }: AgentOverview, unit: 'tokens' | 'cost'): JSX.Element[] {
+  const limits = spendLimits.filter((limit) => limit.unit === unit);
+  return limits.map(({ max, perMs, isKeyed }) => (
+    <ViewTableNote key={perMs}>
+      limit {unit === 'cost' ? formatCost(max) : formatCount(max)} per {formatDuration(perMs)}
+      {isKeyed && ' and key'}
+    </ViewTableNote>
+  ));
+}
+
+function AgentRow({ agent, uses, isOpen, now, allTokens, query }: AgentRowProps): JSX.Element {
+  const { name, description, model, tools, delegates, tokenUsage, durationMs, approvalsWaiting } = agent;
+  const { tokenBudget, costBudget } = agent;
+  const day = spentInDay(agent, now);
+  const row = useRef<HTMLTableRowElement>(null);
+  useEffect(() => {
+    if (isOpen) row.current?.scrollIntoView({ block: 'nearest' });
+  }, [isOpen]);
+  const { total, begun, failureRatio, exceptions } = summarizeRuns(agent);
+  const { cachedTokens, reasoningTokens } = tokenUsage;
+  return (
+    <tr ref={row} data-open={isOpen}>
+      <th scope="row">
+        <a class="view-table-name" href={viewPath('agents', name) + query}>
+          <bdi>{name}</bdi>
+        </a>
+        {description && <ViewTableNote>{description}</ViewTableNote>}
+        {tools.length > 0 && <ViewTableNote>Tools: {tools.join(', ')}</ViewTableNote>}
+        {delegates.length > 0 && (
+          <ViewTableNote>
+            Delegates to{' '}
+            <Links
+              items={delegates.map((other) => ({ label: other, path: viewPath('agents', other) }))}
+              query={query}
+            />
+          </ViewTableNote>
+        )}
+      </th>
+      <ViewTableCell label="Model">{model}</ViewTableCell>
+      <ViewTableCell label="Runs">
+        <Count value={total} />
+        {exceptions.map(({ label, count }) => (
+          <ViewTableNote key={label}>
+            {formatCount(count)} {label}
+          </ViewTableNote>
+        ))}
+      </ViewTableCell>
+      <ViewTableCell label="Failure rate" isFailed={(failureRatio ?? 0) > 0}>
+        {formatPercent(failureRatio)}
+      </ViewTableCell>
+      <ViewTableCell label="Tokens, 24 h">
+        <Count value={day.tokens} />
+        <ShareBar share={allTokens === 0 ? 0 : day.tokens / allTokens} />
+        {limitNotes(agent, 'tokens')}
+      </ViewTableCell>
+      <ViewTableCell label="Tokens per run">
+        {averageTokens(tokenUsage.totalTokens, begun)}
+        {begun > 0 && cachedTokens !== undefined && (
+          <ViewTableNote>{averageTokens(cachedTokens, begun)} cached</ViewTableNote>
+        )}
+        {begun > 0 && reasoningTokens !== undefined && (
+          <ViewTableNote>{averageTokens(reasoningTokens, begun)} reasoning</ViewTableNote>
+        )}
+        {tokenBudget !== undefined && <ViewTableNote>budget {formatCount(tokenBudget)}</ViewTableNote>}
+      </ViewTableCell>
+      <ViewTableCell label="Cost, 24 h">
+        {day.cost === null ? UNKNOWN : formatCost(day.cost)}
+        {costBudget !== undefined && <ViewTableNote>budget {formatCost(costBudget)} per run</ViewTableNote>}
+        {limitNotes(agent, 'cost')}
+      </ViewTableCell>
+      <ViewTableCell label="p95">{formatPercentile(durationMs?.p95 ?? null)}</ViewTableCell>
+      <ViewTableCell label="Approvals">
+        {approvalsWaiting === undefined ? (
+          UNKNOWN
+        ) : approvalsWaiting === 0 ? (
+          '0'
+        ) : (
+          <a class="tone-stale" href={viewPath('waits') + query}>
+            {formatCount(approvalsWaiting)} waiting
+          </a>
+        )}
+      </ViewTableCell>
+      <ViewTableCell label="Used by">
+        {uses.length === 0 ? UNKNOWN : <Links items={uses} query={query} />}
+      </ViewTableCell>
+    </tr>
+  );
+}
+
+/** Share of all agents, as a bar below a number. */
+function ShareBar({ share }: { share: number }): JSX.Element {
+  return (
+    <span class="share" title={`${formatPercent(share)} of all agents`}>
+      <i class="share-part" style={{ transform: `scaleX(${share})` }} />
+      <span class="visually-hidden">{formatPercent(share)} of all agents</span>
+    </span>
+  );
+}
+
+function Links({ items, query }: { items: readonly AgentUse[]; query: string }): JSX.Element {
+  return (
+    <>
+      {items.map(({ label, path }, index) => (
+        <span key={label}>
+          {index > 0 && ', '}
+          <a href={path + query}>
+            <bdi>{label}</bdi>
+          </a>
+        </span>
+      ))}
+    </>
+  );
+}
+
+/** Runs of an agent since the start. */
+export interface RunSummary {
+  /** Runs that ended. */
+  readonly total: number;
+  /** Runs whose tokens are counted. Of older processes, those that ended, run or are suspended. */
+  readonly begun: number;
+  /** Failed runs divided by all runs; `null` before the first one. */
+  readonly failureRatio: number | null;
+  /** Numbers of runs with another status than completed, those that have not ended first, in words. */
+  readonly exceptions: readonly { readonly label: string; readonly count: number }[];
+}
+
+/** Summarizes the numbers of runs by status. */
+function summarizeRuns({ runs, active = 0, suspended = 0, begun }: AgentOverview): RunSummary {
+  const entries = Object.keys(runs).map((status) => ({ status, count: runs[status] ?? 0 }));
+  const total = entries.reduce((sum, { count }) => sum + count, 0);
+  return {
+    total,
+    begun: begun ?? total + active + suspended,
+    failureRatio: total === 0 ? null : (runs['failed'] ?? 0) / total,
+    exceptions: [{ status: 'running', count: active }, { status: 'suspended', count: suspended }, ...entries]
+      .filter(({ status, count }) => status !== 'completed' && count > 0)
+      .map(({ status, count }) => ({ label: status.replaceAll('_', ' '), count })),
+  };
+}
+
+/** Formats the average number of tokens per run. */
+function averageTokens(tokens: number, runs: number): string {
+  const average = perRun(tokens, runs);
+  return average === null ? UNKNOWN : formatCount(Math.round(average));
+}
+
+function perRun(tokens: number, runs: number): number | null {
+  return runs === 0 ? null : tokens / runs;
+}
+
+/** Event type or workflow step that runs an agent. */
+interface AgentUse {
+  readonly label: string;
+  /** Hash of its view, without a query. */
+  readonly path: string;
+}
+
+/** Event types and workflows of a hub, which may run agents. */
+export interface AgentRunners {
+  readonly events: Iterable<{ readonly type: string; readonly agent?: { readonly name: string } }>;
+  readonly workflows: readonly {
+    readonly name: string;
+    readonly steps: readonly { readonly name: string; readonly agent?: string }[];
+  }[];
+}
+
+/** Returns the event types and workflow steps that run an agent. */
+function agentUses(name: string, { events, workflows }: AgentRunners): readonly AgentUse[] {
+  const uses: AgentUse[] = [];
+  for (const { type, agent } of events) {
+    if (agent?.name === name) uses.push({ label: type, path: viewPath('events', type) });
+  }
+  for (const workflow of workflows) {
+    for (const step of workflow.steps) {
+      if (step.agent === name) {
+        uses.push({ label: `${workflow.name}: ${step.name}`, path: viewPath('workflows', workflow.name) });
+      }
+    }
+  }
+  return uses;
+}

@@ -1,0 +1,185 @@
+import type { JSX } from 'preact';
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useActions } from '../actions/actions.js';
+import { Icon, type IconName } from '../shared/icon.js';
+import type { HubStore } from '../state/hub-store.js';
+import { type Navigation, VIEW_LABEL, VIEWS, viewPath } from '../state/navigation.js';
+
+/** Command of the palette: a view, an item of a view, or an action of the page. */
+export interface PaletteItem {
+  /** Identity in the list. */
+  readonly key: string;
+  readonly label: string;
+  /** Kind of the item, such as "event type". */
+  readonly kind: string;
+  readonly icon: IconName;
+  readonly run: () => void;
+}
+
+export interface PaletteProps {
+  readonly store: HubStore;
+  readonly navigation: Navigation;
+  /** Actions of the page. */
+  readonly actions: readonly PaletteItem[];
+  readonly onClose: () => void;
+}
+
+/** Number of items that are shown. */
+const SHOWN = 50;
+
+/** Dialog that goes to a view, an event type, a workflow, an agent, a schedule or an id, or runs an action of the page. */
+export function Palette({ store, navigation, actions, onClose }: PaletteProps): JSX.Element {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const list = useRef<HTMLDivElement>(null);
+  const [text, setText] = useState('');
+  const [at, setAt] = useState(0);
+  // A poll changes nothing while the palette is open.
+  const [all] = useState(() => [...actions, ...collectPlaces(store, navigation)]);
+  const maySearch = useActions()?.may('search') === true;
+  const tagView = maySearch ? 'search' : store.introspection.value?.showsTags === true ? 'tagged' : null;
+  const found = useMemo(() => matchItems(all, text, navigation, tagView), [all, text, tagView]);
+  useLayoutEffect(() => dialog.current?.showModal(), []);
+  useLayoutEffect(
+    () => list.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: 'nearest' }),
+    [at],
+  );
+  const run = (item: PaletteItem | undefined): void => {
+    if (item === undefined) return;
+    dialog.current?.close();
+    item.run();
+  };
+  const move = (step: number): void => setAt((at + step + found.length) % Math.max(1, found.length));
+  return (
+    <dialog
+      ref={dialog}
+      class="palette"
+      aria-label="Go to"
+      onClose={onClose}
+      // A click outside closes it; the types do not know the attribute yet.
+      {...{ closedby: 'any' }}
+    >
+      <div class="palette-search">
+        <Icon name="search" />
+        <input
+          role="combobox"
+          aria-label="Go to a view, a name or an id"
+          aria-expanded="true"
+          aria-controls="palette-list"
+          aria-activedescendant={found.length > 0 ? `palette-${at}` : undefined}
+          aria-autocomplete="list"
+          placeholder="Type, workflow, agent, schedule, id or action"
+          autocomplete="off"
+          spellcheck={false}
+          autofocus
+          value={text}
+          onInput={({ currentTarget }) => {
+            setText(currentTarget.value);
+            setAt(0);
+          }}
+          onKeyDown={(event) => {
+            const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
+            if (step !== 0) move(step);
+            else if (event.key === 'Enter') run(found[at]);
+            else return;
+            event.preventDefault();
+          }}
+        />
+      </div>
+      <div ref={list} id="palette-list" class="palette-list" role="listbox" aria-label="Results">
+        {found.map((item, index) => (
+          // biome-ignore lint/a11y/useKeyWithClickEvents: the input has the focus and handles the keys.
+          <div
+            key={item.key}
+            id={`palette-${index}`}
+            role="option"
+            tabIndex={-1}
+            aria-selected={index === at}
+            onPointerMove={() => setAt(index)}
+            onClick={() => run(item)}
+          >
+            <Icon name={item.icon} />
+            <bdi>{item.label}</bdi>
+            <span class="muted">{item.kind}</span>
+          </div>
+        ))}
+      </div>
+      {found.length === 0 && <p class="palette-none">Nothing matches.</p>}
+    </dialog>
+  );
+}
+
+/** Returns the views, and the items that have a place in one. */
+function collectPlaces({ rows, workflows, agents, schedules }: HubStore, navigation: Navigation): PaletteItem[] {
+  const place = (view: (typeof VIEWS)[number], name: string, kind: string, icon: IconName): PaletteItem => ({
+    key: viewPath(view, name),
+    label: name,
+    kind,
+    icon,
+    run: () => navigation.go({ view, name }),
+  });
+  return [
+    ...VIEWS.map(
+      (view): PaletteItem => ({
+        key: viewPath(view),
+        label: VIEW_LABEL[view],
+        kind: 'view',
+        icon: 'closed',
+        run: () => navigation.go({ view, name: null }),
+      }),
+    ),
+    ...[...rows.value.values()].map(({ type, status }) =>
+      place(
+        'events',
+        type,
+        status === 'failing' ? 'event type, failing' : 'event type',
+        status === 'failing' ? 'triangle' : 'dot',
+      ),
+    ),
+    ...workflows.value.map(({ name }) => place('workflows', name, 'workflow', 'link')),
+    ...agents.value.map(({ name }) => place('agents', name, 'agent', 'running')),
+    // Those that were set at run time share their name.
+    ...[...new Set(schedules.value.map(({ name }) => name))].map((name) =>
+      place('schedules', name, 'schedule', 'clock'),
+    ),
+  ];
+}
+
+/**
+ * Returns the items that have all words of a text, those that begin with it first, and a look-up if the text may be an id
+ * or a tag.
+ *
+ * @param tagView view in which the user may search by tags
+ */
+function matchItems(
+  all: readonly PaletteItem[],
+  text: string,
+  navigation: Pick<Navigation, 'go' | 'searchText'>,
+  tagView: 'search' | 'tagged' | null,
+): readonly PaletteItem[] {
+  const query = text.trim().toLowerCase();
+  const words = query.split(/\s+/);
+  const rankOf = ({ label, kind }: PaletteItem): number => {
+    const name = label.toLowerCase();
+    if (name.startsWith(query)) return 0;
+    if (words.every((word) => name.includes(word))) return 1;
+    return words.every((word) => `${name} ${kind}`.includes(word)) ? 2 : 3;
+  };
+  const ranked = all.map((item) => ({ item, rank: rankOf(item) })).filter(({ rank }) => rank < 3);
+  const found = ranked.sort((a, b) => a.rank - b.rank).map(({ item }) => item);
+  const typed = text.trim();
+  const lookUp = (view: 'requests' | 'search' | 'tagged', kind: string): PaletteItem => ({
+    key: `look up ${view}`,
+    label: typed,
+    kind,
+    icon: 'search',
+    run: () => {
+      if (view === 'search') navigation.searchText.value = typed;
+      navigation.go({ view, name: view === 'search' ? null : typed });
+    },
+  });
+  const lookUps = [
+    ...(/^\S{6,}$/.test(typed) ? [lookUp('requests', 'look up as an id of an event, a run or a request')] : []),
+    ...(tagView !== null && typed !== '' ? [lookUp(tagView, 'find events and runs with this tag')] : []),
+  ];
+  return [...found.slice(0, SHOWN - lookUps.length), ...lookUps];
+}

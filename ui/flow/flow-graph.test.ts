@@ -1,0 +1,91 @@
+import { expect, test } from 'vitest';
+import { countsOf, eventOf, periodOf, recentOf, workflowOf } from '../testing/test-data.js';
+import { type FlowSource, flowGraph, flowId, MAX_NODES } from './flow-graph.js';
+import { layoutFlow } from './flow-layout.js';
+
+const empty: FlowSource = { events: [], workflows: [], schedules: [], serviceOf: new Map() };
+
+test('an edge has the events of the last 5 minutes that took it', () => {
+  const { nodes, edges } = flowGraph({
+    ...empty,
+    events: [
+      eventOf('paid', countsOf(20, 3), {
+        recent: recentOf(periodOf(7, 2)),
+        onSuccess: 'shipped',
+        onFailure: 'refused',
+        onComplete: 'audited',
+      }),
+      eventOf('shipped'),
+      eventOf('refused'),
+      eventOf('audited'),
+    ],
+    workflows: [
+      workflowOf('fulfil', [], { trigger: 'paid', onSuccess: 'gone' }),
+      workflowOf('refund', [], { triggers: ['refused', 'paid'], invokedBy: ['fulfil', 'unknown'] }),
+    ],
+    schedules: [{ name: 'nightly', service: 'shop', emit: 'paid', catchUp: 'none', processes: 1 }],
+  });
+  expect(edges.map(({ from, to, relation, count }) => [from, relation, to, count])).toEqual([
+    ['event paid', 'success', 'event shipped', 7],
+    ['event paid', 'failure', 'event refused', 2],
+    ['event paid', 'complete', 'event audited', 9],
+    ['event paid', 'trigger', 'workflow fulfil', 9],
+    ['event refused', 'trigger', 'workflow refund', 0],
+    ['event paid', 'trigger', 'workflow refund', 9],
+    ['workflow fulfil', 'invoke', 'workflow refund', null],
+    ['schedule nightly', 'schedule', 'event paid', null],
+  ]);
+  expect(nodes.find(({ id }) => id === 'event paid')).toMatchObject({
+    received: 9,
+    failed: 2,
+    total: { received: 23 },
+  });
+});
+
+test('a type that no process handles stands beside what it leads to', () => {
+  const serviceOf = new Map([[flowId('workflow', 'fulfil'), 'shop']]);
+  const workflows = [workflowOf('fulfil', [], { trigger: 'paid' })];
+  const { nodes } = flowGraph({ ...empty, events: [eventOf('paid'), eventOf('alone')], workflows, serviceOf });
+  expect(nodes.map(({ name, service }) => [name, service])).toEqual([
+    ['paid', 'shop'],
+    ['alone', ''],
+    ['fulfil', 'shop'],
+  ]);
+});
+
+test('thousands of types are groups of a prefix, with their sums', () => {
+  const events = Array.from({ length: 5_000 }, (_, index) =>
+    eventOf(`area${index % 50}.type${index}`, countsOf(1), {
+      recent: recentOf(periodOf(2, 1)),
+      ...(index % 50 === 0 && { onSuccess: `area1.type${index + 1}` }),
+    }),
+  );
+  const { nodes, edges } = flowGraph({ ...empty, events });
+  expect(nodes).toHaveLength(50);
+  expect(
+    nodes.every(
+      ({ kind, size, received, failed }) => kind === 'group' && size === 100 && received === 300 && failed === 100,
+    ),
+  ).toBe(true);
+  expect(edges).toEqual([{ from: 'group  area0', to: 'group  area1', relation: 'success', count: 200 }]);
+  expect(nodes.length).toBeLessThanOrEqual(MAX_NODES);
+});
+
+test('services are columns from left to right, nodes stand apart, and circles end', () => {
+  const chain = ['a', 'b', 'c', 'd'].map((type, index, all) =>
+    eventOf(type, countsOf(1), { onSuccess: all[(index + 1) % all.length] ?? 'a' }),
+  );
+  const serviceOf = new Map(['a', 'b'].map((type) => [flowId('event', type), 'shop']));
+  for (const type of ['c', 'd']) serviceOf.set(flowId('event', type), 'mail');
+  const loose = Array.from({ length: 30 }, (_, index) => eventOf(`loose ${index}`));
+  const layout = layoutFlow(flowGraph({ ...empty, events: [...chain, ...loose], serviceOf }), 1_200);
+  expect(layout.services.map(({ service }) => service)).toEqual(['shop', 'mail', '']);
+  expect(layout.nodes).toHaveLength(34);
+  const places = layout.nodes.map(({ x, y }) => `${x} ${y}`);
+  expect(new Set(places).size).toBe(places.length);
+  for (const { x, y } of layout.nodes) {
+    expect(x + layout.nodeWidth).toBeLessThanOrEqual(layout.width);
+    expect(y).toBeLessThan(layout.height);
+  }
+  expect(layout.edges).toHaveLength(4);
+});

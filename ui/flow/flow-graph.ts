@@ -1,0 +1,191 @@
+import type { EventOverview, Pause, WorkflowOverview } from '../../server/dashboard/protocol.js';
+import type { Schedule } from '../api/decode-introspection.js';
+import { prefixOf } from '../events/event-groups.js';
+
+/** Kind of a node of the flow map. */
+export type FlowKind = 'event' | 'workflow' | 'schedule' | 'group';
+
+/** Counts of a node in the last 5 minutes, and its state now. */
+export interface FlowCounts {
+  readonly received: number;
+  readonly completed: number;
+  readonly failed: number;
+  readonly pending: number;
+}
+
+/** Event type, workflow, schedule or group of them. */
+export interface FlowNode extends FlowCounts {
+  readonly id: string;
+  readonly kind: FlowKind;
+  readonly name: string;
+  /** Service that handles it; empty if none does. */
+  readonly service: string;
+  readonly isPaused: boolean;
+  /** Number of event types and workflows in a group; 1 of others. */
+  readonly size: number;
+  /** Counts since the start, whose growth moves the dots. */
+  readonly total: Omit<FlowCounts, 'pending'>;
+}
+
+/** Way that events take. */
+export interface FlowEdge {
+  readonly from: string;
+  readonly to: string;
+  readonly relation: 'trigger' | 'success' | 'failure' | 'complete' | 'invoke' | 'schedule';
+  /** Events that took it in the last 5 minutes; `null` if that is not counted. */
+  readonly count: number | null;
+}
+
+export interface FlowGraph {
+  readonly nodes: readonly FlowNode[];
+  readonly edges: readonly FlowEdge[];
+}
+
+/** Registrations from which a graph is made. */
+export interface FlowSource {
+  readonly events: readonly EventOverview[];
+  readonly workflows: readonly WorkflowOverview[];
+  readonly schedules: readonly Schedule[];
+  /** Service that handles each event type and workflow, by `flowId`. */
+  readonly serviceOf: ReadonlyMap<string, string>;
+}
+
+/** Number of nodes from which they are grouped by prefix. */
+export const MAX_NODES = 200;
+
+/** Returns the identity of a node. */
+export function flowId(kind: FlowKind, name: string): string {
+  return `${kind} ${name}`;
+}
+
+/** Returns what can follow what: triggers, follow-up events, child runs and schedules. More than 200 nodes are grouped by prefix. */
+export function flowGraph(source: FlowSource): FlowGraph {
+  const graph = wholeGraph(source);
+  return graph.nodes.length > MAX_NODES ? groupByPrefix(graph) : graph;
+}
+
+function wholeGraph({ events, workflows, schedules, serviceOf }: FlowSource): FlowGraph {
+  const nodes = new Map<string, FlowNode>();
+  const edges: FlowEdge[] = [];
+  const add = (kind: 'event' | 'workflow', name: string, item: EventOverview | WorkflowOverview): void => {
+    const id = flowId(kind, name);
+    nodes.set(id, {
+      id,
+      kind,
+      name,
+      service: serviceOf.get(id) ?? '',
+      isPaused: isPaused(item),
+      size: 1,
+      ...countsOf(item),
+    });
+    const { completed, failed } = countsOf(item);
+    const follow = (type: string | undefined, relation: FlowEdge['relation'], count: number): void => {
+      if (type !== undefined) edges.push({ from: id, to: flowId('event', type), relation, count });
+    };
+    follow(item.onSuccess, 'success', completed);
+    follow(item.onFailure, 'failure', failed);
+    follow(item.onComplete, 'complete', completed + failed);
+  };
+  for (const event of events) add('event', event.type, event);
+  for (const workflow of workflows) add('workflow', workflow.name, workflow);
+  for (const { name, trigger, triggers = trigger === undefined ? [] : [trigger], invokedBy = [] } of workflows) {
+    const to = flowId('workflow', name);
+    for (const type of triggers) {
+      const from = flowId('event', type);
+      edges.push({ from, to, relation: 'trigger', count: nodes.get(from)?.received ?? null });
+    }
+    for (const parent of invokedBy) {
+      edges.push({ from: flowId('workflow', parent), to, relation: 'invoke', count: null });
+    }
+  }
+  for (const { name, service, emit, start, paused } of schedules) {
+    const id = flowId('schedule', name);
+    const none = { received: 0, completed: 0, failed: 0 };
+    nodes.set(id, {
+      id,
+      kind: 'schedule',
+      name,
+      service,
+      isPaused: paused !== undefined,
+      size: 1,
+      pending: 0,
+      ...none,
+      total: none,
+    });
+    const to = emit === undefined ? flowId('workflow', start ?? '') : flowId('event', emit);
+    // Schedules that were set at run time share their name.
+    const isKnown = edges.some((edge) => edge.from === id && edge.to === to);
+    if (!isKnown) edges.push({ from: id, to, relation: 'schedule', count: null });
+  }
+  const known = edges.filter(({ from, to }) => nodes.has(from) && nodes.has(to));
+  return { nodes: [...nodes.values()].map((node) => besideNeighbour(node, known, nodes)), edges: known };
+}
+
+/** Puts a type that no process handles beside what it leads to, or what leads to it. */
+function besideNeighbour(node: FlowNode, edges: readonly FlowEdge[], nodes: ReadonlyMap<string, FlowNode>): FlowNode {
+  if (node.service !== '') return node;
+  const edge = edges.find(({ from }) => from === node.id) ?? edges.find(({ to }) => to === node.id);
+  const neighbour = edge && nodes.get(edge.from === node.id ? edge.to : edge.from);
+  return neighbour === undefined ? node : { ...node, service: neighbour.service };
+}
+
+function isPaused({ paused }: { readonly paused?: Pick<Pause, 'by'> }): boolean {
+  return paused !== undefined;
+}
+
+function countsOf({
+  metrics,
+  recent,
+}: Pick<EventOverview, 'metrics'> & Pick<WorkflowOverview, 'recent'>): FlowCounts & Pick<FlowNode, 'total'> {
+  const { received = 0, completed = 0, failed = 0, cancelled = 0 } = recent?.last5Min ?? {};
+  return {
+    received,
+    completed,
+    failed: failed - cancelled,
+    pending: metrics.pending,
+    total: { received: metrics.received, completed: metrics.completed, failed: metrics.failed - metrics.cancelled },
+  };
+}
+
+/** Joins the nodes of a service with one prefix, and the edges between the groups. */
+function groupByPrefix({ nodes, edges }: FlowGraph): FlowGraph {
+  const groups = new Map<string, FlowNode>();
+  const groupOf = new Map<string, string>();
+  for (const node of nodes) {
+    const prefix = prefixOf(node.name) || node.name;
+    const id = flowId('group', `${node.service} ${prefix}`);
+    groupOf.set(node.id, id);
+    const known = groups.get(id);
+    groups.set(id, known === undefined ? { ...node, id, kind: 'group', name: prefix } : join(known, node));
+  }
+  const joined = new Map<string, FlowEdge>();
+  for (const edge of edges) {
+    const [from = '', to = ''] = [groupOf.get(edge.from), groupOf.get(edge.to)];
+    if (from === to) continue;
+    const key = `${from}\n${to}\n${edge.relation}`;
+    const known = joined.get(key);
+    const count = edge.count === null ? (known?.count ?? null) : (known?.count ?? 0) + edge.count;
+    joined.set(key, { from, to, relation: edge.relation, count });
+  }
+  // The busiest groups: a name without a prefix is a group of its own.
+  const kept = [...groups.values()].sort((a, b) => b.received - a.received || b.size - a.size).slice(0, MAX_NODES);
+  const isKept = new Set(kept.map(({ id }) => id));
+  return { nodes: kept, edges: [...joined.values()].filter(({ from, to }) => isKept.has(from) && isKept.has(to)) };
+}
+
+function join(a: FlowNode, b: FlowNode): FlowNode {
+  return {
+    ...a,
+    isPaused: a.isPaused && b.isPaused,
+    size: a.size + 1,
+    received: a.received + b.received,
+    completed: a.completed + b.completed,
+    failed: a.failed + b.failed,
+    pending: a.pending + b.pending,
+    total: {
+      received: a.total.received + b.total.received,
+      completed: a.total.completed + b.total.completed,
+      failed: a.total.failed + b.total.failed,
+    },
+  };
+}

@@ -1,0 +1,312 @@
+import type { JSX } from 'preact';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { formatCount, formatPercent, formatRate, UNKNOWN } from '../format/number.js';
+import { Icon, type IconName } from '../shared/icon.js';
+import { useWidth } from '../shared/use-element.js';
+import { ViewSection } from '../shared/view-section.js';
+import { ViewTable, ViewTableCell } from '../shared/view-table.js';
+import type { Monitor } from '../state/monitor.js';
+import { type Navigation, viewPath } from '../state/navigation.js';
+import { failureRatio } from '../state/recent-activity.js';
+import {
+  type FlowEdge,
+  type FlowGraph,
+  type FlowKind,
+  type FlowNode,
+  flowGraph,
+  flowId,
+  MAX_NODES,
+} from './flow-graph.js';
+import { layoutFlow, type PlacedEdge, pathOf, pointsOf } from './flow-layout.js';
+
+export interface FlowProps {
+  readonly monitor: Monitor;
+  readonly navigation: Navigation;
+}
+
+/** View of all event types, workflows and schedules as a map: what leads to what, how much, and what fails. */
+export function Flow({ monitor, navigation }: FlowProps): JSX.Element {
+  const { store } = monitor;
+  const graph = useFlowGraph(monitor);
+  const isEmpty = graph.nodes.length === 0;
+  const [isTable, setTable] = useState(false);
+  const isGrouped = graph.nodes.some(({ kind }) => kind === 'group');
+  return (
+    <ViewSection
+      view="flow"
+      store={store}
+      aside={
+        <span class="flow-aside">
+          <span class="panel-period">
+            last 5 min{isGrouped && ` · more than ${MAX_NODES} names, grouped by prefix`}
+          </span>
+          <button type="button" class="chip" aria-pressed={isTable} onClick={() => setTable(!isTable)}>
+            Table
+          </button>
+        </span>
+      }
+      isEmpty={isEmpty}
+      hint={
+        <>
+          Register event types with <code>hub.event</code>, and the ways between them appear here.
+        </>
+      }
+    >
+      {isTable ? (
+        <FlowTable graph={graph} navigation={navigation} />
+      ) : (
+        <FlowMap graph={graph} monitor={monitor} navigation={navigation} />
+      )}
+    </ViewSection>
+  );
+}
+
+function useFlowGraph({ store, processes }: Monitor): FlowGraph {
+  const reading = store.reading.value;
+  const { body } = processes.value ?? { body: null };
+  return useMemo(() => {
+    const serviceOf = new Map<string, string>();
+    for (const { service, handles } of body?.processes ?? []) {
+      const { events = [], workflows = [] } = body?.registrations[handles] ?? {};
+      for (const type of events)
+        if (!serviceOf.has(flowId('event', type))) serviceOf.set(flowId('event', type), service);
+      for (const name of workflows) {
+        if (!serviceOf.has(flowId('workflow', name))) serviceOf.set(flowId('workflow', name), service);
+      }
+    }
+    return flowGraph({
+      events: [...store.rows.value.values()].map(({ event }) => event.peek()),
+      workflows: store.workflows.value,
+      schedules: store.schedules.value,
+      serviceOf,
+    });
+  }, [reading, body]);
+}
+
+const RELATION_LABEL: Record<FlowEdge['relation'], string> = {
+  trigger: 'starts',
+  success: 'on success',
+  failure: 'on failure',
+  complete: 'on complete',
+  invoke: 'invokes',
+  schedule: 'when due',
+};
+
+/** Returns the hash of a node: its panel beside the map, its view, or the types with its prefix. */
+function hrefOf({ kind, name }: FlowNode, query: string): string {
+  if (kind === 'event') return viewPath('flow', name) + query;
+  if (kind === 'group') return `${viewPath('events')}?q=${encodeURIComponent(name)}`;
+  return viewPath(kind === 'workflow' ? 'workflows' : 'schedules', name) + query;
+}
+
+const KIND_ICON: Record<FlowKind, IconName> = { event: 'dot', workflow: 'link', schedule: 'clock', group: 'more' };
+
+function FlowMap({ graph, monitor, navigation }: FlowProps & { graph: FlowGraph }): JSX.Element {
+  // The places change with the names and the edges alone, not with the counts.
+  const shape = JSON.stringify([
+    graph.nodes.map(({ id, service }) => [id, service]),
+    graph.edges.map(({ from, to }) => [from, to]),
+  ]);
+  const box = useRef<HTMLDivElement>(null);
+  const available = useWidth(box);
+  const layout = useMemo(() => layoutFlow(graph, available), [shape, available]);
+  const nodeOf = new Map(graph.nodes.map((node) => [node.id, node]));
+  const dots = useDots(graph, layout.edges, monitor);
+  const query = navigation.query.value;
+  const open = navigation.openType.value;
+  const linked = new Set(graph.edges.flatMap(({ from, to }) => [from, to]));
+  // The current minute and the five before it.
+  const seconds = 300 + (monitor.store.reading.value.hubNow % 60_000) / 1_000;
+  return (
+    <div ref={box} class="card flow-scroll">
+      <div class="flow" style={{ width: `${layout.width}px`, height: `${layout.height}px` }}>
+        {layout.services.map(({ service, x, width }) => (
+          <div key={service} class="flow-service" style={{ left: `${x}px`, width: `${width}px` }}>
+            <bdi>{service === '' ? 'No process' : service}</bdi>
+          </div>
+        ))}
+        <svg class="flow-edges" viewBox={`0 0 ${layout.width} ${layout.height}`} aria-hidden="true">
+          {layout.edges.map(({ edge: { from, to, relation }, curve }, index) => {
+            const count = graph.edges[index]?.count ?? null;
+            return (
+              <path
+                key={`${from} ${to} ${relation}`}
+                class={`flow-edge is-${relation}`}
+                data-any={count !== 0}
+                d={pathOf(curve)}
+                stroke-width={widthOf(count)}
+              />
+            );
+          })}
+        </svg>
+        <div ref={dots} class="flow-dots" aria-hidden="true" />
+        <ul aria-label="Event types, workflows and schedules">
+          {layout.nodes.map(({ node: { id }, x, y, height }) => {
+            const node = nodeOf.get(id);
+            return (
+              node && (
+                <li
+                  key={id}
+                  class="flow-node"
+                  style={{ left: `${x}px`, top: `${y}px`, width: `${layout.nodeWidth}px`, height: `${height}px` }}
+                >
+                  <FlowLink
+                    node={node}
+                    seconds={seconds}
+                    isLoose={!linked.has(id)}
+                    isOpen={node.kind === 'event' && node.name === open}
+                    query={query}
+                  />
+                </li>
+              )
+            );
+          })}
+        </ul>
+      </div>
+    </div>
+  );
+}
+
+/** Returns the width of an edge in pixels: each step is four times as many events. */
+function widthOf(count: number | null): number {
+  return count === null || count === 0 ? 1.5 : Math.min(9, 1.5 + Math.log2(1 + count) / 2);
+}
+
+interface FlowLinkProps {
+  readonly node: FlowNode;
+  /** Seconds that the counts cover. */
+  readonly seconds: number;
+  /** No edge leads to it or from it. */
+  readonly isLoose: boolean;
+  readonly isOpen: boolean;
+  readonly query: string;
+}
+
+function FlowLink({ node, seconds, isLoose, isOpen, query }: FlowLinkProps): JSX.Element {
+  const { kind, name, received, failed, completed, pending, isPaused, size } = node;
+  const ratio = failureRatio({ completed, failed, cancelled: 0 });
+  return (
+    <a
+      class={`is-${kind}${isLoose ? ' is-loose' : ''}${failed > 0 ? ' is-failing' : ''}`}
+      href={hrefOf(node, query)}
+      title={name}
+      aria-current={isOpen ? 'true' : undefined}
+    >
+      <span class="flow-name">
+        <Icon name={isPaused ? 'pause' : KIND_ICON[kind]} />
+        <bdi>{name}</bdi>
+        <span class="visually-hidden">
+          , {kind}
+          {isPaused && ', paused'}
+        </span>
+        {size > 1 && <span class="chip-count">{formatCount(size)}</span>}
+      </span>
+      {kind !== 'schedule' && (
+        <span class="flow-facts">
+          {received > 0 && <span>{formatRate(received / seconds)}</span>}
+          {failed > 0 && <span class="tone-failed">▲ {formatPercent(ratio)}</span>}
+          {pending > 0 && <span>{formatCount(pending)} pending</span>}
+        </span>
+      )}
+      {ratio !== null && ratio > 0 && <i class="flow-share" style={{ transform: `scaleX(${ratio})` }} />}
+    </a>
+  );
+}
+
+function FlowTable({ graph, navigation }: { graph: FlowGraph; navigation: Navigation }): JSX.Element {
+  const nodeOf = new Map(graph.nodes.map((node) => [node.id, node]));
+  const query = navigation.query.value;
+  const name = (id: string): JSX.Element | undefined => {
+    const node = nodeOf.get(id);
+    return (
+      node && (
+        <a class="view-table-name" href={hrefOf(node, query)}>
+          <bdi>{node.name}</bdi>
+        </a>
+      )
+    );
+  };
+  return (
+    <ViewTable
+      caption="Ways between event types, workflows and schedules, with the events of the last 5 minutes"
+      columns={['From', 'Relation', 'To', 'Service', 'Events, 5 min', 'Failure rate of the target']}
+      class="flow-table"
+    >
+      {graph.edges.map(({ from, to, relation, count }) => {
+        const target = nodeOf.get(to);
+        return (
+          <tr key={`${from} ${to} ${relation}`}>
+            <th scope="row">{name(from)}</th>
+            <ViewTableCell label="Relation">{RELATION_LABEL[relation]}</ViewTableCell>
+            <ViewTableCell label="To">{name(to)}</ViewTableCell>
+            <ViewTableCell label="Service">{target?.service || UNKNOWN}</ViewTableCell>
+            <ViewTableCell label="Events, 5 min">{count === null ? UNKNOWN : formatCount(count)}</ViewTableCell>
+            <ViewTableCell label="Failure rate of the target" isFailed={(target?.failed ?? 0) > 0}>
+              {formatPercent(target ? failureRatio({ ...target, cancelled: 0 }) : null)}
+            </ViewTableCell>
+          </tr>
+        );
+      })}
+    </ViewTable>
+  );
+}
+
+/** Dots per edge and poll, and of all edges. */
+const MAX_DOTS = 4;
+const MAX_ALL_DOTS = 60;
+const DOT_MS = 1_400;
+const DOT_STEPS = 10;
+
+/**
+ * Returns a reference to the element in which a dot moves along an edge for an event that took it since the last poll. No
+ * dot moves without one, and none at all if the reader prefers reduced motion.
+ */
+function useDots(
+  graph: FlowGraph,
+  edges: readonly PlacedEdge[],
+  { store }: Monitor,
+): { current: HTMLDivElement | null } {
+  const box = useRef<HTMLDivElement>(null);
+  const last = useRef(new Map<string, FlowNode['total']>());
+  const reading = store.reading.value;
+  useEffect(() => {
+    const before = last.current;
+    last.current = new Map(graph.nodes.map(({ id, total }) => [id, total]));
+    if (box.current === null || matchMedia('(prefers-reduced-motion: reduce)').matches) return;
+    let left = MAX_ALL_DOTS;
+    for (const { edge, curve } of edges) {
+      const count = Math.min(MAX_DOTS, left, passed(edge, before, last.current));
+      left -= count;
+      for (let index = 0; index < count; index += 1)
+        moveDot(box.current, curve, (index * DOT_MS) / MAX_DOTS, edge.relation);
+    }
+  }, [reading.at]);
+  return box;
+}
+
+/** Returns the number of events that took an edge between two readings. */
+function passed(
+  { from, relation }: FlowEdge,
+  before: ReadonlyMap<string, FlowNode['total']>,
+  now: ReadonlyMap<string, FlowNode['total']>,
+): number {
+  const grown = (id: string, name: keyof FlowNode['total']): number => {
+    const earlier = before.get(id);
+    return earlier === undefined ? 0 : Math.max(0, (now.get(id)?.[name] ?? 0) - earlier[name]);
+  };
+  if (relation === 'success') return grown(from, 'completed');
+  if (relation === 'failure') return grown(from, 'failed');
+  if (relation === 'complete') return grown(from, 'completed') + grown(from, 'failed');
+  // What a schedule emitted is not counted.
+  return relation === 'trigger' ? grown(from, 'received') : 0;
+}
+
+function moveDot(box: HTMLElement, curve: PlacedEdge['curve'], delay: number, relation: FlowEdge['relation']): void {
+  const dot = document.createElement('i');
+  dot.className = `flow-dot is-${relation}`;
+  box.append(dot);
+  const frames = pointsOf(curve, DOT_STEPS).map(([x, y]) => ({ transform: `translate(${x}px, ${y}px)` }));
+  const animation = dot.animate(frames, { duration: DOT_MS, delay, fill: 'backwards' });
+  animation.onfinish = () => dot.remove();
+  animation.oncancel = () => dot.remove();
+}

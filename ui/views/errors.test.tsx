@@ -1,0 +1,100 @@
+import { screen, within } from '@testing-library/preact';
+import { afterEach, expect, test } from 'vitest';
+import type { ErrorGroup } from '../../server/dashboard/protocol.js';
+import { releaseMarks } from '../charts/release-marks.js';
+import { createFakeApi } from '../testing/fake-api.js';
+import { openPage, type Page } from '../testing/open-page.js';
+import { SERVER_NOW } from '../testing/test-data.js';
+
+let page: Page | undefined;
+
+afterEach(() => {
+  page?.close();
+  page = undefined;
+});
+
+const HOUR = 3_600_000;
+
+function groupOf(id: string, rest: Partial<ErrorGroup> = {}): ErrorGroup {
+  return {
+    id,
+    eventType: 'order.paid',
+    name: 'CardError',
+    message: 'card # declined',
+    failures: 12,
+    attempts: 30,
+    firstSeenAt: SERVER_NOW - 30 * HOUR,
+    lastSeenAt: SERVER_NOW - 60_000,
+    deadLetters: 0,
+    history: [
+      { at: SERVER_NOW - 25 * HOUR, failures: 5, attempts: 5 },
+      { at: SERVER_NOW - HOUR, failures: 4, attempts: 9 },
+      { at: SERVER_NOW, failures: 3, attempts: 3 },
+    ],
+    newest: [{ id: '4be0643f-1', requestId: 'r', at: SERVER_NOW - 60_000, attempt: 3, step: 'charge' }],
+    ...rest,
+  };
+}
+
+function rows(): (string | null)[] {
+  return screen.getAllByRole('rowheader').map(({ textContent }) => textContent);
+}
+
+test('groups show their failures of the last 24 hours, and filter by release and by dead letters', async () => {
+  const api = createFakeApi([]);
+  api.releases = [
+    { service: 'shop', release: 'v1', startedAt: SERVER_NOW - 50 * HOUR, endedAt: SERVER_NOW - 2 * HOUR },
+    { service: 'shop', release: 'v2', startedAt: SERVER_NOW - 2 * HOUR },
+  ];
+  api.groups = [
+    groupOf('old'),
+    groupOf('new', { name: 'TypeError', message: 'x is undefined', firstSeenAt: SERVER_NOW - HOUR, deadLetters: 2 }),
+  ];
+  page = await openPage(api, '#/errors');
+  expect(rows()).toEqual(['CardError card # declined', 'TypeError new since v2x is undefined']);
+  const cells = within(screen.getByRole('row', { name: /CardError/ })).getAllByRole('cell');
+  expect(cells.map(({ textContent }) => textContent)).toEqual([
+    'order.paid',
+    '',
+    '7',
+    '1230 attempts',
+    '1 d ago',
+    '1 min ago',
+    '0',
+  ]);
+  await page.click(screen.getByRole('button', { name: 'New since v2' }));
+  expect(rows()).toEqual(['TypeError new since v2x is undefined']);
+  await page.click(screen.getByRole('button', { name: 'With dead letters' }));
+  expect(rows()).toHaveLength(1);
+});
+
+test('an open group stays open while it grows, with the newest failures', async () => {
+  const api = createFakeApi([]);
+  api.groups = [groupOf('a'), groupOf('b', { name: 'Other' })];
+  page = await openPage(api, '#/errors');
+  await page.click(screen.getByRole('button', { name: /CardError/ }));
+  const failures = (): string | null => screen.getByRole('list', { name: 'Newest failures' }).textContent;
+  expect(failures()).toContain('attempt 3 · step charge');
+  api.groups = [groupOf('b', { name: 'Other', lastSeenAt: SERVER_NOW }), groupOf('a', { failures: 13 })];
+  await page.poll();
+  expect(screen.getByRole('button', { name: /CardError/ }).getAttribute('aria-expanded')).toBe('true');
+  expect(failures()).toContain('4be0643f');
+});
+
+test('releases that replace another one are marks, one for services that start it together', () => {
+  const at = (minutes: number): number => minutes * 60_000;
+  expect(
+    releaseMarks([
+      { service: 'shop', release: 'v1', startedAt: at(0) },
+      { service: 'mail', release: 'v1', startedAt: at(1) },
+      { service: 'shop', release: 'v2', startedAt: at(60) },
+      { service: 'mail', release: 'v2', startedAt: at(60) + 30_000 },
+    ]),
+  ).toEqual([{ at: at(60), label: 'v2 · shop, mail' }]);
+  expect(
+    releaseMarks([
+      { service: 'shop', release: 'v1', startedAt: at(0) },
+      { service: 'shop', release: 'v2', startedAt: at(9) },
+    ]),
+  ).toEqual([{ at: at(9), label: 'v2' }]);
+});

@@ -1,0 +1,265 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { ErrorGroup, ErrorHour, ReleaseIntrospection } from '../../server/dashboard/protocol.js';
+import { ErrorGroupActions } from '../actions/subject-actions.js';
+import { latestRelease } from '../charts/release-marks.js';
+import { formatDateTime } from '../format/clock-time.js';
+import { formatAgo } from '../format/duration.js';
+import { formatCount } from '../format/number.js';
+import { Segments } from '../shared/choices.js';
+import { Count } from '../shared/counts.js';
+import { Icon } from '../shared/icon.js';
+import { IdLink, TypeLink } from '../shared/links.js';
+import { LoadedView } from '../shared/view-section.js';
+import { BoundedRows, useSorted, ViewTable, ViewTableCell, ViewTableNote } from '../shared/view-table.js';
+import type { Monitor } from '../state/monitor.js';
+import type { Navigation } from '../state/navigation.js';
+
+export interface ErrorsProps {
+  readonly monitor: Monitor;
+  readonly navigation: Navigation;
+}
+
+const FILTERS = ['all', 'new', 'open'] as const;
+type ErrorFilter = (typeof FILTERS)[number];
+
+/** View of the errors of all event types and workflows, as groups. */
+export function Errors({ monitor, navigation }: ErrorsProps): JSX.Element {
+  const [filter, setFilter] = useState<ErrorFilter>('all');
+  const release = latestRelease(monitor.store.releases.value);
+  const label: Record<ErrorFilter, string> = {
+    all: 'All',
+    new: release === undefined ? 'New in 24 h' : `New since ${release.release}`,
+    open: 'With dead letters',
+  };
+  return (
+    <LoadedView
+      view="errors"
+      monitor={monitor}
+      data={monitor.errors.value}
+      aside={
+        <Segments
+          label="Errors to list"
+          options={FILTERS}
+          nameOf={(each) => label[each]}
+          value={filter}
+          onChange={setFilter}
+        />
+      }
+      isEmpty={({ groups }) => groups.length === 0}
+      emptyTitle="No errors"
+      hint="Errors of events, runs and steps appear here as groups: those with the same name and message, apart from numbers and ids."
+    >
+      {({ groups, now: readAt }) => {
+        const now = Math.max(monitor.serverNow.value, readAt);
+        return (
+          <ErrorTable
+            groups={groups.filter((group) => matches(group, filter, release, now))}
+            release={release}
+            now={now}
+            query={navigation.query.value}
+          />
+        );
+      }}
+    </LoadedView>
+  );
+}
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+/** Returns the terminal failures of the current hour and the 23 before it, the current one last. */
+function bars24h(history: readonly ErrorHour[], now: number): readonly number[] {
+  const current = Math.floor(now / HOUR_MS) * HOUR_MS;
+  const byHour = new Map(history.map(({ at, failures }) => [at, failures]));
+  return Array.from({ length: 24 }, (_, index) => byHour.get(current - (23 - index) * HOUR_MS) ?? 0);
+}
+
+function isNew({ firstSeenAt }: ErrorGroup, release: ReleaseIntrospection | undefined, now: number): boolean {
+  return firstSeenAt >= (release?.startedAt ?? now - DAY_MS);
+}
+
+function matches(
+  group: ErrorGroup,
+  filter: ErrorFilter,
+  release: ReleaseIntrospection | undefined,
+  now: number,
+): boolean {
+  return filter === 'all' || (filter === 'new' ? isNew(group, release, now) : group.deadLetters > 0);
+}
+
+const COLUMNS = ['Error', 'In', 'Last 24 h', 'Failures, 24 h', 'Failures', 'First seen', 'Last seen', 'Dead letters'];
+
+/** Number of groups that are shown first. */
+const SHOWN = 30;
+
+interface ErrorTableProps {
+  readonly groups: readonly ErrorGroup[];
+  readonly release: ReleaseIntrospection | undefined;
+  /** Current time in epoch milliseconds on the server's clock. */
+  readonly now: number;
+  readonly query: string;
+}
+
+function ErrorTable({ groups, release, now, query }: ErrorTableProps): JSX.Element {
+  const [sorted, order] = useSorted(groups, ({ id }) => id, 'Last seen', {
+    Error: ({ name, message }) => `${name} ${message}`,
+    In: ({ eventType, workflow }) => eventType ?? workflow ?? '',
+    'Failures, 24 h': ({ history }) => sum(bars24h(history, now)),
+    Failures: ({ failures }) => failures,
+    'First seen': ({ firstSeenAt }) => firstSeenAt,
+    'Last seen': ({ lastSeenAt }) => lastSeenAt,
+    'Dead letters': ({ deadLetters }) => deadLetters,
+  });
+  if (groups.length === 0) return <p class="muted">No such error.</p>;
+  return (
+    <ViewTable
+      caption="Groups of errors, with their counts. The column headers sort."
+      columns={COLUMNS}
+      class="errors-table"
+      order={order}
+    >
+      <BoundedRows items={sorted} limit={SHOWN} noun="errors" columns={COLUMNS.length}>
+        {(group) => (
+          <ErrorRows
+            key={group.id}
+            group={group}
+            isNew={isNew(group, release, now)}
+            release={release}
+            now={now}
+            query={query}
+          />
+        )}
+      </BoundedRows>
+    </ViewTable>
+  );
+}
+
+function sum(counts: readonly number[]): number {
+  return counts.reduce((total, count) => total + count, 0);
+}
+
+interface ErrorRowsProps extends Omit<ErrorTableProps, 'groups'> {
+  readonly group: ErrorGroup;
+  readonly isNew: boolean;
+}
+
+/** Row of a group, and below it, if it is open, its newest failures. */
+function ErrorRows({ group, isNew: isRecent, release, now, query }: ErrorRowsProps): JSX.Element {
+  const [isOpen, setOpen] = useState(false);
+  const { name, message, eventType, workflow, failures, attempts, history, firstSeenAt, lastSeenAt } = group;
+  const { firstRelease, lastRelease, deadLetters, newest } = group;
+  const hours = bars24h(history, now);
+  return (
+    <>
+      <tr>
+        <th scope="row">
+          <button type="button" class="error-toggle" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+            <Icon name={isOpen ? 'open' : 'closed'} />
+            <span>
+              <strong class="tone-failed">{name}</strong>{' '}
+              {isRecent && (
+                <span class="tag is-new">{release === undefined ? 'new in 24 h' : `new since ${release.release}`}</span>
+              )}
+              <span class="error-message">{message}</span>
+            </span>
+          </button>
+        </th>
+        <ViewTableCell label="In">
+          <TypeLink
+            kind={workflow === undefined ? 'event' : 'workflow'}
+            type={workflow ?? eventType ?? ''}
+            query={query}
+          />
+        </ViewTableCell>
+        <ViewTableCell label="Last 24 h">
+          <HourLine hours={hours} />
+        </ViewTableCell>
+        <ViewTableCell label="Failures, 24 h">
+          <Count value={sum(hours)} />
+        </ViewTableCell>
+        <ViewTableCell label="Failures">
+          <Count value={failures} />
+          {attempts > failures && (
+            <ViewTableNote>{attempts === 1 ? '1 attempt' : `${formatCount(attempts)} attempts`}</ViewTableNote>
+          )}
+        </ViewTableCell>
+        <Seen label="First seen" at={firstSeenAt} release={firstRelease} now={now} />
+        <Seen label="Last seen" at={lastSeenAt} release={lastRelease} now={now} />
+        <ViewTableCell label="Dead letters">
+          {deadLetters === 0 ? '0' : `${formatCount(deadLetters)} open`}
+          <ErrorGroupActions group={group} />
+        </ViewTableCell>
+      </tr>
+      {isOpen && (
+        <tr class="turns-row">
+          <td colSpan={COLUMNS.length}>
+            {newest.length === 0 ? (
+              <p class="muted">Failed attempts alone: no event or run has failed with it.</p>
+            ) : (
+              <ul class="error-ids" aria-label="Newest failures">
+                {newest.map(({ id, at, attempt, step, release: inRelease }) => (
+                  <li key={`${id} ${at}`}>
+                    <IdLink id={id} name={workflow === undefined ? 'event' : 'run'} query={query} />
+                    <time dateTime={new Date(at).toISOString()} title={formatDateTime(at)}>
+                      {formatAgo(now - at)}
+                    </time>
+                    <span class="muted">
+                      {[`attempt ${attempt}`, ...(step === undefined ? [] : [`step ${step}`]), inRelease]
+                        .filter(Boolean)
+                        .join(' · ')}
+                    </span>
+                  </li>
+                ))}
+              </ul>
+            )}
+          </td>
+        </tr>
+      )}
+    </>
+  );
+}
+
+interface SeenProps {
+  readonly label: string;
+  readonly at: number;
+  readonly release: string | undefined;
+  readonly now: number;
+}
+
+function Seen({ label, at, release, now }: SeenProps): JSX.Element {
+  return (
+    <ViewTableCell label={label}>
+      <time dateTime={new Date(at).toISOString()} title={formatDateTime(at)}>
+        {formatAgo(now - at)}
+      </time>
+      {release !== undefined && <ViewTableNote>{release}</ViewTableNote>}
+    </ViewTableCell>
+  );
+}
+
+const LINE_HEIGHT = 20;
+const BAR_WIDTH = 5;
+
+/** Failures per hour as bars, the current hour last. The number beside it says the sum. */
+function HourLine({ hours }: { hours: readonly number[] }): JSX.Element {
+  const max = Math.max(1, ...hours);
+  const path = hours
+    .map((count, index) => {
+      const height = count === 0 ? 0 : Math.max(2, (count / max) * LINE_HEIGHT);
+      return height === 0 ? '' : `M${index * BAR_WIDTH} ${LINE_HEIGHT}v${-height}h${BAR_WIDTH - 1}v${height}z`;
+    })
+    .join('');
+  return (
+    <svg
+      class="error-line"
+      viewBox={`0 0 ${hours.length * BAR_WIDTH} ${LINE_HEIGHT}`}
+      width={hours.length * BAR_WIDTH}
+      height={LINE_HEIGHT}
+      aria-hidden="true"
+    >
+      <path class="chart-base" d={`M0 ${LINE_HEIGHT - 0.5}H${hours.length * BAR_WIDTH}`} />
+      <path class="trend-failed" d={path} />
+    </svg>
+  );
+}

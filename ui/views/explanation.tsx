@@ -1,0 +1,171 @@
+import type { JSX } from 'preact';
+import type { Blocker, Explanation } from '../../server/dashboard/protocol.js';
+import { formatMoment, formatTime } from '../format/clock-time.js';
+import { formatAge, formatAgo, formatDuration } from '../format/duration.js';
+import { formatCount } from '../format/number.js';
+import { Icon, type IconName } from '../shared/icon.js';
+import { IdLink } from '../shared/links.js';
+
+export interface ExplanationListProps {
+  readonly explanation: Explanation;
+  /** Current time in epoch milliseconds on the server's clock. */
+  readonly now: number;
+  /** Query that links retain. */
+  readonly query: string;
+}
+
+/** Number of holders of a slot that are listed. */
+const MAX_HOLDERS = 5;
+
+/** List of what holds an event or a run, and when it continues. */
+export function ExplanationList({ explanation, now, query }: ExplanationListProps): JSX.Element {
+  const { type, status, blockers, waiting = 0, expectedAt } = explanation;
+  return (
+    <section class="card explanation" aria-labelledby="explanation-title">
+      <h3 id="explanation-title">
+        Why <bdi>{type}</bdi> does not run
+      </h3>
+      <ul>
+        {blockers.map((blocker, index) => (
+          <BlockerLine key={index} blocker={blocker} now={now} query={query} />
+        ))}
+        {blockers.length === 0 && (
+          <li>
+            <Icon name="check" />
+            <span>{status === 'waiting' ? 'Nothing holds it: it is about to start.' : 'Nothing holds it.'}</span>
+          </li>
+        )}
+        {waiting > 1 && (
+          <li>
+            <Icon name="dashes" />
+            <span>{formatCount(waiting)} events of the type wait for a slot, this one included.</span>
+          </li>
+        )}
+        {expectedAt !== undefined && (
+          <li>
+            <Icon name="clock" />
+            <span>
+              It continues at <time dateTime={new Date(expectedAt).toISOString()}>{timeText(expectedAt, now)}</time>.
+            </span>
+          </li>
+        )}
+      </ul>
+    </section>
+  );
+}
+
+function BlockerLine({ blocker, now, query }: { blocker: Blocker; now: number; query: string }): JSX.Element {
+  const { runId, holders = [], processes = [] } = blocker;
+  return (
+    <li>
+      <Icon name={BLOCKER_ICON.get(blocker.kind) ?? 'clock'} />
+      <span>
+        {blockerText(blocker, now)}
+        {holders.length > 0 && ', by '}
+        {runId !== undefined && (
+          <span class="explanation-holder">
+            <IdLink id={runId} name="run" query={query} />
+          </span>
+        )}
+        {holders.slice(0, MAX_HOLDERS).map(({ id, since }) => (
+          <span key={id} class="explanation-holder">
+            <IdLink id={id} name="event" query={query} />
+            {since !== undefined && ` for ${formatAge(now - since)}`}
+          </span>
+        ))}
+        {holders.length > MAX_HOLDERS && ` and ${formatCount(holders.length - MAX_HOLDERS)} more`}
+        {processes.map(({ id, host, active, slots }) => (
+          <span key={id} class="explanation-holder">
+            {host} runs {formatCount(active)} of {formatCount(slots)}
+          </span>
+        ))}
+      </span>
+    </li>
+  );
+}
+
+const BLOCKER_ICON: ReadonlyMap<Blocker['kind'], IconName> = new Map([
+  ['retry', 'refresh'],
+  ['paused', 'pause'],
+  ['no-process', 'triangle'],
+  ['version', 'triangle'],
+  ['crash-isolation', 'triangle'],
+  ['inbox', 'link'],
+  ['child-run', 'link'],
+]);
+
+/**
+ * Describes what holds an event or a run, and what ends it.
+ *
+ * @param now current time in epoch milliseconds on the server's clock
+ */
+export function blockerText(blocker: Blocker, now: number): string {
+  const { kind, until, since, step, eventType, by, reason, release, version, limit, limitName } = blocker;
+  const { kept, dropped = 0, holders } = blocker;
+  const at = until === undefined ? null : timeText(until, now);
+  const waited = since === undefined ? '' : ` for ${formatAge(now - since)}`;
+  const latest = at === null ? '' : `, until ${at} at the latest`;
+  const subject = step === undefined ? '' : `step ${step} `;
+  switch (kind) {
+    case 'delay':
+      return sentence(`${subject}waits${at === null ? '' : ` until ${at}`}`);
+    case 'retry':
+      return step === undefined
+        ? `An attempt failed, the next one ${at === null ? 'is due' : `starts at ${at}`}`
+        : `Step ${step} failed, its next attempt ${at === null ? 'is due' : `starts at ${at}`}`;
+    case 'wait-event':
+      return sentence(`${subject}waits for the event ${eventType}${waited}${latest}`);
+    case 'wait-approval':
+      return sentence(`${subject}waits for an approval${waited}${latest}`);
+    case 'child-run':
+      return sentence(`${subject}waits for its child run${waited}`);
+    case 'inbox':
+      return kept === undefined
+        ? 'A run keeps it until it waits for it:'
+        : `Its inbox keeps ${kept === 1 ? 'an event' : `${formatCount(kept)} events`} that no wait takes${dropped > 0 ? `; it dropped ${formatCount(dropped)}` : ''}`;
+    case 'crash-isolation':
+      return sentence(
+        holders === undefined
+          ? `processes died while they ran it: it waits until it can run alone${waited}`
+          : `every process of its service runs an event alone${waited}, because processes died while they ran it`,
+      );
+    case 'paused':
+      return `Paused by ${by}${since === undefined ? '' : ` ${formatAgo(now - since)}`}: ${reason}`;
+    case 'no-process': {
+      const last = release === undefined ? 'the last one' : `the last one, of release ${release},`;
+      return `No process of its service runs it${since === undefined ? '' : `; ${last} ended ${formatAgo(now - since)}`}`;
+    }
+    case 'version':
+      return `No process has version ${version} of the workflow`;
+    case 'concurrency':
+      return limit === 1 ? 'Its only slot is taken' : `All ${formatCount(Number(limit))} slots of the type are taken`;
+    case 'process-slots':
+      return 'Every process of its service is full';
+    case 'rate':
+      return `The rate of ${ruleText(limit)} is used up, the next start is ${at === null ? 'later' : `at ${at} at the latest`}`;
+    case 'limit':
+      return `The limit ${limitName} of ${ruleText(limit)} is used up, it asks again ${at === null ? 'soon' : `at ${at}`}`;
+    case 'key':
+      return `Events of its key run before it${limit === undefined ? '' : `, ${formatCount(Number(limit))} at a time`}`;
+    // A newer server may have other kinds.
+    default:
+      return sentence(`${String(kind).replaceAll('-', ' ')}${waited}${latest}`);
+  }
+}
+
+function ruleText(limit: Blocker['limit']): string {
+  if (typeof limit === 'object') return `${formatCount(limit.max)} per ${formatDuration(limit.perMs)}`;
+  return `${formatCount(limit ?? 1)} at once`;
+}
+
+function sentence(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+const FAR_MS = 12 * 3_600_000;
+
+/** Returns a time of day, or a day and a time if it is far, and the time until then. */
+function timeText(at: number, now: number): string {
+  if (at <= now) return formatTime(at);
+  return `${at - now < FAR_MS ? formatTime(at) : formatMoment(at, now)} (in ${formatAge(at - now)})`;
+}

@@ -1,0 +1,170 @@
+import { formatDuration } from '../format/duration.js';
+import { formatCount, formatPercent } from '../format/number.js';
+import { type Bar, isBusy, joinPeriods, type TraceRow, type TraceSpan, type TraceState } from './trace-rows.js';
+
+/** Axis that shows times in percent of its width. Cut waits are as wide as their mark. */
+export interface TraceAxis {
+  /** Time that the axis covers, in epoch milliseconds. */
+  readonly span: TraceSpan;
+  /** Waits that are cut out. */
+  readonly cuts: readonly TraceSpan[];
+  /** Returns the place of a time in percent. */
+  place(at: number): number;
+}
+
+/** Width of a cut wait in percent. */
+const CUT_PERCENT = 2;
+/** Part of the axis that a wait takes at least for it to be cut. */
+const MIN_CUT = 0.05;
+
+/** Returns an axis over a span. With `rows`, the times in which nothing runs are cut out. */
+export function traceAxis(span: TraceSpan, rows: readonly TraceRow[] | null): TraceAxis {
+  const cuts = rows === null ? [] : waitsIn(span, rows);
+  const cutMs = cuts.reduce((sum, { from, to }) => sum + to - from, 0);
+  const percentPerMs = (100 - cuts.length * CUT_PERCENT) / Math.max(1, span.to - span.from - cutMs);
+  return {
+    span,
+    cuts,
+    place: (at) => {
+      let percent = (Math.max(span.from, Math.min(span.to, at)) - span.from) * percentPerMs;
+      for (const { from, to } of cuts) {
+        if (at <= from) break;
+        const inside = Math.min(at, to) - from;
+        percent += (inside / (to - from)) * CUT_PERCENT - inside * percentPerMs;
+      }
+      return Math.round(percent * 1_000) / 1_000;
+    },
+  };
+}
+
+/** Returns the long times of a span in which no row runs. */
+function waitsIn(span: TraceSpan, rows: readonly TraceRow[]): readonly TraceSpan[] {
+  const busy = joinPeriods(rows.flatMap(({ bars }) => bars.filter(isBusy)));
+  const waits: TraceSpan[] = [];
+  let at = span.from;
+  for (const { from, to } of [...busy, { from: span.to, to: span.to }]) {
+    const end = Math.min(from, span.to);
+    if (end - at > MIN_CUT * (span.to - span.from)) waits.push({ from: at, to: end });
+    at = Math.max(at, to);
+  }
+  return waits;
+}
+
+/** Number of elements of a step that are shown one by one. */
+const MAX_ELEMENTS = 8;
+/** Number of parts of the bar of joined elements. */
+const MAX_PARTS = 60;
+
+/**
+ * Joins the elements of a step, such as those of `step.map`, into one row if they are many. The rows below an element
+ * belong to it.
+ *
+ * @param open keys of the joined rows whose elements are shown
+ */
+export function joinElements(rows: readonly TraceRow[], open: ReadonlySet<string>): readonly TraceRow[] {
+  const members = new Map<string, TraceRow[]>();
+  let run = '';
+  const keyed = rows.map((row) => {
+    if (row.event !== null) run = row.key;
+    const key = row.step === '' ? null : elementKey(run, row.step);
+    if (key !== null && isElement(row.step)) members.set(key, [...(members.get(key) ?? []), row]);
+    return { row, key };
+  });
+  const shown: TraceRow[] = [];
+  const done = new Set<string>();
+  for (const { row, key } of keyed) {
+    const elements = key === null ? [] : (members.get(key) ?? []);
+    if (key === null || elements.length <= MAX_ELEMENTS) {
+      shown.push(row);
+      continue;
+    }
+    if (!done.has(key)) shown.push(joinedRow(key, elements, open.has(key)));
+    done.add(key);
+    if (open.has(key)) shown.push({ ...row, depth: row.depth + 1 });
+  }
+  return shown;
+}
+
+/** Returns the key that the elements of a step and their parts share; `null` for other steps. */
+function elementKey(run: string, step: string): string | null {
+  const match = /^(.*?)(?:\[\d+\]|#\d+)(?: \/ .*)?$/.exec(step);
+  return match === null ? null : `${run} elements ${match[1]}`;
+}
+
+function isElement(step: string): boolean {
+  return /(?:\[\d+\]|#\d+)$/.test(step);
+}
+
+function joinedRow(key: string, elements: readonly TraceRow[], isOpen: boolean): TraceRow {
+  const bars = elements.flatMap((row) => row.bars);
+  const busy = bars.filter(isBusy);
+  const [from, to] = [Math.min(...bars.map((bar) => bar.from)), Math.max(...bars.map((bar) => bar.to))];
+  const slowest = elements.reduce((a, b) => ((b.ranMs ?? 0) > (a.ranMs ?? 0) ? b : a));
+  const failed = elements.filter(({ state }) => state === 'failed').length;
+  const states = elements.map(({ state }) => state);
+  const state: TraceState =
+    failed > 0
+      ? 'failed'
+      : (states.find((one) => one !== 'completed' && one !== 'waiting') ??
+        (states.includes('waiting') ? 'active' : 'completed'));
+  const name = (elements[0]?.name ?? '').replace(/(?:\[\d+\]|#\d+)$/, '');
+  const notes = [
+    ...(failed === 0 ? [] : [`${formatCount(failed)} failed (${formatPercent(failed / elements.length)})`]),
+    ...(slowest.ranMs === null ? [] : [`slowest ${slowest.name.slice(name.length)}: ${formatDuration(slowest.ranMs)}`]),
+  ];
+  return {
+    key,
+    depth: elements[0]?.depth ?? 0,
+    kind: elements[0]?.kind ?? 'run',
+    name: `${formatCount(elements.length)} × ${name}`,
+    state,
+    bars: atMost(joinPeriods(busy), to - from).map(({ from: start, to: end }) => ({
+      from: start,
+      to: end,
+      tone: failed > 0 ? 'failed' : state === 'completed' ? 'completed' : 'running',
+    })),
+    waitedMs: null,
+    ranMs: bars.length === 0 ? null : to - from,
+    note: notes.join(' · '),
+    progress: null,
+    event: null,
+    step: elements[0]?.step ?? '',
+    elements: { count: elements.length, isOpen },
+  };
+}
+
+/** Joins periods with small gaps until there are at most 60. */
+function atMost(periods: readonly TraceSpan[], totalMs: number): readonly TraceSpan[] {
+  if (periods.length <= MAX_PARTS) return periods;
+  const gap = totalMs / MAX_PARTS;
+  const joined: { from: number; to: number }[] = [];
+  for (const { from, to } of periods) {
+    const last = joined.at(-1);
+    if (last !== undefined && from - last.to < gap) last.to = to;
+    else joined.push({ from, to });
+  }
+  return joined;
+}
+
+/** Buckets of the overview. */
+export const BUCKETS = 120;
+
+/** Returns the number of rows that run in each part of a span, for an overview. */
+export function busyRows(rows: readonly TraceRow[], { from, to }: TraceSpan): readonly number[] {
+  const counts = Array.from({ length: BUCKETS }, () => 0);
+  const bucketOf = (at: number): number => Math.floor(((at - from) / (to - from)) * BUCKETS);
+  for (const { bars, event } of rows) {
+    if (event?.steps !== undefined) continue;
+    for (const bar of bars.filter(isBusy)) {
+      const last = Math.min(BUCKETS - 1, bucketOf(bar.to));
+      for (let index = Math.max(0, bucketOf(bar.from)); index <= last; index += 1)
+        counts[index] = (counts[index] ?? 0) + 1;
+    }
+  }
+  return counts;
+}
+
+/** Returns true for a row that has a part in a span. */
+export function isWithin({ bars }: Pick<TraceRow, 'bars'>, { from, to }: TraceSpan): boolean {
+  return bars.some((bar: Bar) => bar.from < to && bar.to > from);
+}

@@ -1,0 +1,196 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { PlacedRun, WorkflowOverview } from '../../server/dashboard/protocol.js';
+import type { WorkflowRuns } from '../api/decode-views.js';
+import { formatCount } from '../format/number.js';
+import { Segments, Select } from '../shared/choices.js';
+import type { Monitor } from '../state/monitor.js';
+import { LIVE, RetainedRuns, runPeriods } from './retained-runs.js';
+import { failedFirst, RunList } from './run-list.js';
+import { listedSteps, reachedStages, reachedSteps, WorkflowGraph } from './workflow-graph.js';
+import { stagesOf } from './workflow-summary.js';
+
+export interface OpenWorkflowProps {
+  readonly workflow: WorkflowOverview;
+  readonly body: WorkflowRuns;
+  readonly monitor: Monitor;
+  /** Query that links retain. */
+  readonly query: string;
+}
+
+/** Runs that the list shows. */
+export type RunFilter = 'all' | 'failed' | 'waiting' | 'running' | 'completed';
+
+const FILTERS: readonly RunFilter[] = ['all', 'failed', 'waiting', 'running', 'completed'];
+const FILTER_LABEL: Record<RunFilter, string> = {
+  all: 'All',
+  failed: 'Failed',
+  waiting: 'Waiting',
+  running: 'Running',
+  completed: 'Completed',
+};
+
+const FILTER_STATUS: Record<RunFilter, readonly PlacedRun['status'][]> = {
+  all: [],
+  failed: ['failed'],
+  waiting: ['waiting', 'suspended'],
+  running: ['active'],
+  completed: ['completed'],
+};
+
+/** Maximum number of waiting runs that the server reads. */
+const MAX_WAITING = 1_000;
+
+/** Number of runs that are shown first. */
+const RUNS_SHOWN = 20;
+
+/** Graph of the steps that the runs of a workflow reached, and a list of runs by status or by step. */
+export function OpenWorkflow({ workflow, body, monitor, query }: OpenWorkflowProps): JSX.Element {
+  const [filter, setFilter] = useState<RunFilter>('all');
+  const [step, setStep] = useState<string | null>(null);
+  const [isLong, setLong] = useState(false);
+  const [chosen, setChosen] = useState(LIVE);
+  const { read } = body;
+  const { store, listRuns } = monitor;
+  const services = new Set([...body.runs, ...body.waiting].map(({ service }) => service));
+  const periods = runPeriods(store.releases.value, services, monitor.serverNow.value);
+  const period = periods.find(({ key }) => key === chosen);
+  const isListed = workflow.steps.length > 0 || body.steps.length === 0;
+  const select = (next: string | null): void => {
+    setStep(next);
+    setLong(false);
+    setChosen(LIVE);
+  };
+  const show = (next: RunFilter): void => {
+    setFilter(next);
+    setLong(false);
+  };
+  const isRetained = listRuns !== null && period !== undefined && period.key !== LIVE;
+  const runs = selectRuns(body, filter, step);
+  const shown = isLong ? runs : runs.slice(0, RUNS_SHOWN);
+  return (
+    <>
+      <h4 class="workflow-period">
+        Steps{' '}
+        <span class="panel-period">{isListed ? `of the last ${workflow.runs.length} runs` : graphPeriod(read)}</span>
+      </h4>
+      <WorkflowGraph
+        workflow={workflow}
+        steps={
+          isListed
+            ? listedSteps(workflow, query)
+            : reachedSteps(body.steps, { selected: step, select, isCut: read.waiting >= MAX_WAITING })
+        }
+        stages={isListed ? stagesOf(workflow) : reachedStages(body.steps)}
+        store={store}
+        query={query}
+      />
+      <div class="workflow-runs">
+        <h4>Runs {!isRetained && <span class="panel-period">{listPeriod(workflow, body, filter, step)}</span>}</h4>
+        <div class="run-filters">
+          <Segments
+            label="Status of the runs"
+            options={FILTERS}
+            nameOf={(each) => FILTER_LABEL[each]}
+            value={filter}
+            onChange={show}
+          />
+          {listRuns !== null && step === null && (
+            <Select
+              label="Which runs"
+              options={periods.map(({ key }) => key)}
+              nameOf={(key) => periods.find((each) => each.key === key)?.label ?? key}
+              value={period?.key ?? LIVE}
+              onChange={setChosen}
+            />
+          )}
+          {step !== null && (
+            <button type="button" class="chip" onClick={() => select(null)}>
+              Only in <bdi>{step}</bdi> ×<span class="visually-hidden">, show all steps</span>
+            </button>
+          )}
+        </div>
+        {isRetained && (
+          <RetainedRuns
+            workflow={workflow.name}
+            status={FILTER_STATUS[filter]}
+            period={period}
+            listRuns={listRuns}
+            serverNow={monitor.serverNow.value}
+            query={query}
+          />
+        )}
+        {isRetained ? null : runs.length === 0 ? (
+          <p class="muted">No such run is retained.</p>
+        ) : (
+          <RunList runs={shown} serverNow={monitor.serverNow.value} query={query} />
+        )}
+        {!isRetained && (
+          <div class="run-filters">
+            {shown.length < runs.length && (
+              <button type="button" class="chip" onClick={() => setLong(true)}>
+                Show all {formatCount(runs.length)} runs
+              </button>
+            )}
+            {listRuns !== null && step === null && (
+              <button type="button" class="chip" onClick={() => setChosen('all')}>
+                All retained runs
+              </button>
+            )}
+          </div>
+        )}
+      </div>
+    </>
+  );
+}
+
+/** Returns the runs with a status that wait or failed in a step; of every status, or in any step, if there is none. */
+export function selectRuns(body: WorkflowRuns, filter: RunFilter, step: string | null): readonly PlacedRun[] {
+  // A run that waits is listed with its waiting steps alone.
+  const known = new Set(body.runs.map(runKey));
+  const others = body.waiting.filter((run) => !known.has(runKey(run)));
+  // The newest runs first; of those that wait, the oldest wait.
+  const waiting = new Map([...body.waiting, ...body.runs.filter(isWaiting)].map((run) => [runKey(run), run]));
+  const candidates = filter === 'waiting' ? [...waiting.values()] : failedFirst([...body.runs, ...others]);
+  return candidates.filter((run) => matches(run, filter) && (step === null || run.at.includes(step)));
+}
+
+function runKey({ id, service }: PlacedRun): string {
+  return JSON.stringify([service, id]);
+}
+
+function isWaiting({ status, at }: PlacedRun): boolean {
+  return status === 'suspended' || status === 'waiting' || (status === 'active' && at.length > 0);
+}
+
+function matches(run: PlacedRun, filter: RunFilter): boolean {
+  if (filter === 'all') return true;
+  if (filter === 'waiting') return isWaiting(run);
+  return run.status === (filter === 'running' ? 'active' : filter);
+}
+
+function graphPeriod({ newest, failed, waiting }: WorkflowRuns['read']): string {
+  const parts = [
+    `median of the ${formatCount(newest)} newest runs`,
+    ...(failed > 0 ? [`failures of the last ${formatCount(failed)}`] : []),
+    ...(waiting > 0 ? ['waiting now'] : []),
+  ];
+  return parts.join(' · ');
+}
+
+/** Returns how many of which runs the list is taken from. */
+function listPeriod(
+  { metrics }: WorkflowOverview,
+  { read, waiting }: WorkflowRuns,
+  filter: RunFilter,
+  step: string | null,
+): string {
+  const { suspended = 0, failed } = metrics;
+  if (step !== null) return 'that wait or failed in the step';
+  if (filter === 'failed') return `the last ${formatCount(read.failed)} of ${formatCount(failed)} since start`;
+  if (filter === 'waiting' && suspended > waiting.length) {
+    return `the ${formatCount(waiting.length)} that wait longest of ${formatCount(suspended)}`;
+  }
+  const lastFailed = read.failed === 0 ? '' : `, the last ${formatCount(read.failed)} that failed,`;
+  return `the ${formatCount(read.newest)} newest${lastFailed} and those that wait longest`;
+}
