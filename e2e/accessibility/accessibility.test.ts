@@ -41,7 +41,7 @@ test('open panel with the data of its chart', async ({ page, serve }) => {
   await expectAccessible(page);
 });
 
-test('keyboard shortcuts', async ({ page, serve }) => {
+test('keyboard shortcuts', { tag: '@any-width' }, async ({ page, serve }) => {
   const { origin } = await serve({ register: registerShop });
   await page.goto(origin);
   await chooseInMenu(page, /^Keyboard shortcuts/);
@@ -49,7 +49,7 @@ test('keyboard shortcuts', async ({ page, serve }) => {
   await expectAccessible(page);
 });
 
-test('empty hub and empty search', async ({ page, serve }) => {
+test('empty hub and empty search', { tag: '@any-width' }, async ({ page, serve }) => {
   const empty = await serve();
   for (const [hash, title] of [
     ['#/', 'No event types yet'],
@@ -69,7 +69,7 @@ test('empty hub and empty search', async ({ page, serve }) => {
 test.describe('while the server is down', () => {
   test.use({ expectsOutages: true });
 
-  test('before the first response, and stale', async ({ page, serve }) => {
+  test('before the first response, and stale', { tag: '@any-width' }, async ({ page, serve }) => {
     const dashboard = await serve({ register: registerShop });
     const passThrough = dashboard.intercept;
     dashboard.intercept = ({ url = '' }) => url.includes('/api/');
@@ -106,7 +106,7 @@ test.describe('while the server is down', () => {
   });
 });
 
-test('forced colours outline the open row and the active filter', async ({ page, serve }) => {
+test('forced colours outline the open row and the active filter', { tag: '@any-width' }, async ({ page, serve }) => {
   await page.emulateMedia({ forcedColors: 'active' });
   const { origin } = await serve({ register: registerShop });
   await page.goto(`${origin}/#/events/stock.low`);
@@ -120,7 +120,7 @@ test('forced colours outline the open row and the active filter', async ({ page,
   await expectAccessible(page);
 });
 
-test('reduced motion stops animations', async ({ page, serve }) => {
+test('reduced motion stops animations', { tag: '@any-width' }, async ({ page, serve }) => {
   const { origin, hub } = await serve({
     register: (shop) => {
       const handler = (): Promise<never> => new Promise(() => {});

@@ -62,7 +62,14 @@ test.describe('what a screen reader reads of a hub in trouble', { tag: '@any-wid
       - main:
         - region /Request 4be0643f-.*/:
           - heading /Request 4be0643f-.*/ [level=2]
-          - paragraph: 4 events and runs · 1 failed · 1 pending · 1 min 35 s in total
+          - term: Status
+          - definition: 1 failed
+          - term: So far
+          - definition: 1 min 35 s
+          - term: Events and runs
+          - definition: "4"
+          - term: Pending
+          - definition: "1"
           - region /Event 4be0643f-.*/:
             - term: Event type
             - definition:

@@ -2,7 +2,10 @@ import { getDashboardHtml } from 'hubline';
 import { expect, test } from '../testing/fixtures.js';
 import { eventRow } from '../testing/page-parts.js';
 
-test('the page shows the hub after one JSON request, sent before the page has arrived', async ({ page, serve }) => {
+test('the page shows the hub after one JSON request, sent before the page has arrived', { tag: '@any-width' }, async ({
+  page,
+  serve,
+}) => {
   const dashboard = await serve({ register: (hub) => hub.event({ type: 'order.created', handler: () => {} }) });
   const html = getDashboardHtml();
   const scriptAt = html.indexOf('<script type="module"');

@@ -25,10 +25,9 @@ async function rowPositions(page: Page): Promise<readonly unknown[]> {
 
 const problems = (page: Page): Locator => page.getByRole('region', { name: 'Needs attention' });
 
-test('the worst problem and the first failing row are on the first screen, in title and icon too', async ({
-  page,
-  serve,
-}) => {
+test('the worst problem and the first failing row are on the first screen, in title and icon too', {
+  tag: '@any-width',
+}, async ({ page, serve }) => {
   const { dashboard } = await serveAnswers(serve);
   for (const size of [
     { width: 320, height: 700 },
@@ -132,7 +131,7 @@ test('the more of its events fail, the more the status of a type stands out', as
 });
 
 for (const width of [720, 1000, 1280, 1920]) {
-  test(`no row moves when the panel opens at ${width} px`, async ({ page, serve }) => {
+  test(`no row moves when the panel opens at ${width} px`, { tag: '@any-width' }, async ({ page, serve }) => {
     const { dashboard } = await serveAnswers(serve);
     await page.setViewportSize({ width, height: 900 });
     await page.goto(dashboard.origin);
@@ -192,9 +191,19 @@ test('selecting a range recomputes the table until it is cleared, after a reload
   const shown = eventRow(page, 'order.created').locator('.col-received');
   await expect(shown).toHaveText(received.toLocaleString('en'));
   await expect(failed).toHaveText(/^(0%|—)$/);
+  const all = events.reduce((sum, { counts }) => sum + counts.received, 0);
+  const kpis = page.locator('.kpi');
+  await expect(kpis.filter({ hasText: 'Received' }).locator('.count')).toHaveText(all.toLocaleString('en'));
+  await expect(kpis.locator('.kpi-period')).toHaveText(['selected', 'selected', 'selected', 'selected']);
+  await expect(row.locator('.col-trend')).toHaveText('—');
+  const attention = page.getByRole('region', { name: 'Needs attention' });
+  await expect(attention).toContainText(/need attention now; the counts are of the selected period/);
+  await expect(attention.getByRole('link')).toHaveCount(0);
   await page.reload();
   await expect(shown).toHaveText(received.toLocaleString('en'));
-  await chip.click();
+  await attention.getByRole('button', { name: 'Show now' }).click();
+  await expect(chip).toHaveCount(0);
+  await expect(attention.getByRole('link').first()).toBeVisible();
   await expect(failed).toHaveText('100%');
 });
 
@@ -223,7 +232,7 @@ test('the first screen of a hub in trouble is accessible, with its tooltip and m
   await expectAccessible(page);
 });
 
-test('every other view of a hub in trouble is accessible', async ({ page, serve }) => {
+test('every other view of a hub in trouble is accessible', { tag: '@any-width' }, async ({ page, serve }) => {
   const { dashboard } = await serveAnswers(serve);
   for (const [hash, ready] of [
     ['#/events/payment.requested', '×18'],

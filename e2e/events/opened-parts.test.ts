@@ -2,7 +2,10 @@ import { createWorkflow, FatalError } from 'hubline';
 import { expect, test } from '../testing/fixtures.js';
 import { eventPanel } from '../testing/page-parts.js';
 
-test('an opened error and a selected text stay while further events fail', async ({ page, serve }) => {
+test('an opened error and a selected text stay while further events fail', { tag: '@any-width' }, async ({
+  page,
+  serve,
+}) => {
   const { origin, hub } = await serve({
     register: (shop) => {
       shop.event<number>({
@@ -34,7 +37,10 @@ test('an opened error and a selected text stay while further events fail', async
   expect(await selected()).toBe(before);
 });
 
-test('all problems can be listed, whatever they concern, and stay listed', async ({ page, serve }) => {
+test('all problems can be listed, whatever they concern, and stay listed', { tag: '@any-width' }, async ({
+  page,
+  serve,
+}) => {
   const types = ['a.failed', 'b.failed', 'c.failed', 'd.failed'];
   const fail = (): never => {
     throw new FatalError('out of order');
@@ -62,4 +68,89 @@ test('all problems can be listed, whatever they concern, and stay listed', async
   await expect(attention.getByRole('link', { name: 'nightly-export' }).first()).toBeVisible();
   await attention.getByRole('button', { name: 'Show fewer' }).click();
   await expect(attention.getByRole('listitem')).toHaveCount(3);
+});
+
+/** State of the document that belongs to the reader. */
+const readState = `(() => {
+  const names = (selector) => [...document.querySelectorAll(selector)].map((each) => each.textContent.slice(0, 20));
+  return {
+    opened: names('main details[open] > summary').length,
+    expanded: names('main [aria-expanded="true"]').length,
+    selected: getSelection().toString(),
+    hovered: document.querySelector('main tbody th:hover')?.textContent ?? null,
+    scrolledTo: Math.round(scrollY),
+  };
+})()`;
+
+test('nothing that was opened, selected, hovered or scrolled to changes by a poll, in any view', {
+  tag: '@any-width',
+}, async ({ page, serve }) => {
+  const names = ['order', 'card', 'parcel', 'mail', 'stock', 'cart', 'refund', 'audit'];
+  const { origin, hub } = await serve({
+    register: (shop) => {
+      for (const name of names) {
+        shop.event<number>({
+          type: `${name}.sent`,
+          onSuccess: 'all.counted',
+          handler({ payload }) {
+            if (payload % 3 === 0) throw new FatalError(`${name} ${payload} is lost`);
+          },
+        });
+        shop.workflow(
+          createWorkflow({
+            name,
+            run: async ({ step }) => {
+              await step.run('begin', () => null);
+              await step.waitForEvent('end', 'all.counted', { key: 'none' });
+            },
+          }),
+        );
+        shop.schedule({ name: `${name} report`, cron: '0 3 * * *', emit: `${name}.sent`, payload: 1 });
+      }
+      shop.event({ type: 'all.counted', handler: () => {} });
+    },
+  });
+  let sent = 0;
+  const happen = async (): Promise<void> => {
+    for (const name of names) {
+      for (let n = 0; n < 4; n += 1) {
+        sent += 1;
+        await hub.emit(`${name}.sent`, sent);
+      }
+      await hub.startWorkflow(name, null);
+    }
+  };
+  await happen();
+  await page.setViewportSize({ width: 1_280, height: 420 });
+  const views = [
+    '',
+    'errors',
+    'flow',
+    'workflows',
+    'workflows/order',
+    'waits',
+    'schedules',
+    'processes',
+    'events/order.sent',
+  ];
+  for (const view of views) {
+    await page.goto(`${origin}/#/${view}?every=off`);
+    await page.locator('main h2').first().waitFor();
+    await page.waitForLoadState('networkidle');
+    await page.evaluate(
+      `for (const each of document.querySelectorAll('main details:not([open]) > summary')) each.click()`,
+    );
+    await page.evaluate(`scrollTo(0, 150)`);
+    const name = page.locator('main tbody th, main h2').last();
+    await name.scrollIntoViewIfNeeded();
+    await name.selectText();
+    await name.hover();
+    const before = await page.evaluate(readState);
+    await happen();
+    const answered = page.waitForResponse(/events=columns/);
+    await page.keyboard.press('r');
+    await (await answered).finished();
+    await page.waitForLoadState('networkidle');
+    expect(await page.evaluate(readState), `#/${view}`).toEqual(before);
+  }
 });

@@ -48,7 +48,7 @@ test('shows the details of a type and restores the focus when it closes', async 
   await expect(panel.getByText('isGood')).toBeVisible();
 
   await panel.getByText('View data').click();
-  const minutes = panel.getByRole('table', { name: 'Events of this type, last 1 h' }).getByRole('row');
+  const minutes = panel.getByRole('table', { name: 'Events of this type, last 5 min' }).getByRole('row');
   const received = (): Promise<string[]> => minutes.locator('td:nth-child(2)').allTextContents();
   await expect.poll(async () => (await received()).reduce((sum, text) => sum + Number(text), 0)).toBe(3);
   // The hub has no data from before its start.
@@ -62,7 +62,7 @@ test('shows the details of a type and restores the focus when it closes', async 
   await expect(page).not.toHaveURL(/events/);
 });
 
-test('is at the right, and replaces the page below 1,000 pixels', async ({ page, serve }) => {
+test('is at the right, and replaces the page below 1,000 pixels', { tag: '@any-width' }, async ({ page, serve }) => {
   const { origin } = await serve({ register: registerShop });
   await page.goto(`${origin}/#/events/payment.requested`);
   const panel = eventPanel(page, 'payment.requested');
@@ -76,7 +76,7 @@ test('is at the right, and replaces the page below 1,000 pixels', async ({ page,
   }
 });
 
-test('updates while it is open', async ({ page, serve }) => {
+test('updates while it is open', { tag: '@any-width' }, async ({ page, serve }) => {
   const { origin, hub } = await serve({ register: registerShop });
   await page.goto(`${origin}/#/events/payment.requested?every=1`);
   const panel = eventPanel(page, 'payment.requested');
@@ -101,7 +101,11 @@ test('links to the events that the type emits, and Escape and Back close it', as
   await expect(page.getByRole('complementary')).toBeHidden();
 });
 
-test('copies its link, its JSON and the id of a failed event', async ({ page, context, serve }) => {
+test('copies its link, its JSON and the id of a failed event', { tag: '@any-width' }, async ({
+  page,
+  context,
+  serve,
+}) => {
   await context.grantPermissions(['clipboard-read', 'clipboard-write']);
   const { origin, hub } = await serve({ register: registerShop });
   const { id } = await hub.emit('payment.requested', { isGood: false });

@@ -33,7 +33,7 @@ async function expectTypes(page: Page, types: readonly string[]): Promise<void> 
   await expect(page.getByRole('rowheader')).toHaveText([...types]);
 }
 
-test('searches, and holds the search in the URL', async ({ page, serve }) => {
+test('searches, and holds the search in the URL', { tag: '@any-width' }, async ({ page, serve }) => {
   const { origin } = await serve({ register: registerShop });
   await page.goto(origin);
   await expectTypes(page, ['order.created', 'order.failed', 'payment.requested', 'review.reminder']);
@@ -46,7 +46,7 @@ test('searches, and holds the search in the URL', async ({ page, serve }) => {
   await expect(page.getByRole('searchbox')).toHaveValue('ORDER');
 });
 
-test('sorts by a column in both directions, with aria-sort', async ({ page, serve }) => {
+test('sorts by a column in both directions, with aria-sort', { tag: '@any-width' }, async ({ page, serve }) => {
   await page.setViewportSize({ width: 1_280, height: 800 });
   const { origin, hub } = await serve({ register: registerShop });
   await emitAll(hub);
@@ -77,7 +77,7 @@ test('rows stay in place under the pointer and are sorted when it leaves', async
   await expectTypes(page, ['review.reminder', 'order.created', 'payment.requested', 'order.failed']);
 });
 
-test('filters by status, and Back removes the filter', async ({ page, serve }) => {
+test('filters by status, and Back removes the filter', { tag: '@any-width' }, async ({ page, serve }) => {
   const { origin, hub } = await serve({ register: registerShop });
   await emitAll(hub);
   await page.goto(origin);
@@ -94,7 +94,7 @@ test('filters by status, and Back removes the filter', async ({ page, serve }) =
   await expectTypes(page, ['order.failed', 'order.created', 'payment.requested', 'review.reminder']);
 });
 
-test('opens in the state of its URL', async ({ page, serve }) => {
+test('opens in the state of its URL', { tag: '@any-width' }, async ({ page, serve }) => {
   const { origin, hub } = await serve({ register: registerShop });
   await emitAll(hub);
   await page.goto(`${origin}/#/?sort=received&dir=asc&q=r&show=active&every=5`);
@@ -103,7 +103,7 @@ test('opens in the state of its URL', async ({ page, serve }) => {
   await expect(page.getByRole('button', { name: '5 s', exact: true })).toHaveAttribute('aria-pressed', 'true');
 });
 
-test('reports an empty search and clears the filters', async ({ page, serve }) => {
+test('reports an empty search and clears the filters', { tag: '@any-width' }, async ({ page, serve }) => {
   const { origin } = await serve({ register: registerShop });
   await page.goto(`${origin}/#/?q=nowhere&show=failing`);
   await expect(page.getByRole('heading', { name: 'No event types match.' })).toBeVisible();
@@ -111,7 +111,7 @@ test('reports an empty search and clears the filters', async ({ page, serve }) =
   await expect(eventRow(page, 'order.created')).toBeVisible();
 });
 
-test('shows example code if nothing is registered', async ({ page, serve }) => {
+test('shows example code if nothing is registered', { tag: '@any-width' }, async ({ page, serve }) => {
   const { origin } = await serve();
   await page.goto(origin);
   await expect(page.getByRole('heading', { name: 'No event types yet' })).toBeVisible();
@@ -133,19 +133,19 @@ test('a hub that has received no event shows how to emit one, then its chart in 
   const topOf = async (): Promise<number> => (await row.boundingBox())?.y ?? 0;
   const before = await topOf();
   await hub.emit('order.created', {});
-  await expect(page.getByRole('slider', { name: 'Events per minute, last 1 h' })).toBeVisible();
+  await expect(page.getByRole('slider', { name: 'Events per minute, last 5 min' })).toBeVisible();
   await expect(page.getByRole('heading', { name: 'No events yet' })).toBeHidden();
   await expect.poll(async () => Math.abs((await topOf()) - before)).toBeLessThan(2);
 });
 
-test('says that nothing is failing', async ({ page, serve }) => {
+test('says that nothing is failing', { tag: '@any-width' }, async ({ page, serve }) => {
   const { origin } = await serve({ register: registerShop });
   await page.goto(`${origin}/#/?show=failing`);
   await expect(page.getByRole('heading', { name: 'Nothing is failing.' })).toBeVisible();
   await expect(page.getByText('Nothing failed in the last 5 min')).toBeVisible();
 });
 
-test('a narrow page sorts with a select box', async ({ page, serve }) => {
+test('a narrow page sorts with a select box', { tag: '@any-width' }, async ({ page, serve }) => {
   const { origin, hub } = await serve({ register: registerShop });
   await emitAll(hub);
   await page.setViewportSize({ width: 320, height: 700 });
@@ -154,7 +154,10 @@ test('a narrow page sorts with a select box', async ({ page, serve }) => {
   await expectTypes(page, ['order.created', 'payment.requested', 'order.failed', 'review.reminder']);
 });
 
-test('on a narrow page the status of each row ends where its numbers end', async ({ page, serve }) => {
+test('on a narrow page the status of each row ends where its numbers end', { tag: '@any-width' }, async ({
+  page,
+  serve,
+}) => {
   const { dashboard } = await serveAnswers(serve);
   await page.setViewportSize({ width: 320, height: 700 });
   await page.goto(dashboard.origin);

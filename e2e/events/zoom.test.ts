@@ -20,7 +20,10 @@ async function pointsAt(page: Page, ...parts: readonly number[]): Promise<readon
 
 const isZoomed = /^Events per second, .*\d\d:\d\d–\d\d:\d\d$/;
 
-test('a dragged part fills the chart with finer periods, and every way leads back', async ({ page, serve }) => {
+test('a dragged part fills the chart with finer periods, and every way leads back', { tag: '@any-width' }, async ({
+  page,
+  serve,
+}) => {
   const { dashboard } = await serveAnswers(serve);
   await page.goto(`${dashboard.origin}/#/?range=24h`);
   await expect(chartOf(page)).toHaveAccessibleName('Events per second, last 24 h');
@@ -51,7 +54,7 @@ test('a dragged part fills the chart with finer periods, and every way leads bac
   await expect(page.getByRole('button', { name: /clear the selected period$/ })).toHaveCount(0);
 });
 
-test('keys select, zoom in and out', async ({ page, serve }) => {
+test('keys select, zoom in and out', { tag: '@any-width' }, async ({ page, serve }) => {
   const { dashboard } = await serveAnswers(serve);
   await page.goto(dashboard.origin);
   await chartOf(page).waitFor();

@@ -43,7 +43,7 @@ export interface RunningDashboard {
 export async function startDashboard(setup: DashboardSetup): Promise<RunningDashboard> {
   const { register, options, hubOptions, mountIn = (handler) => handler } = setup;
   const run = async (): Promise<{ hub: Hub; listener: RequestListener }> => {
-    const hub = createHub({ service: 'shop', ...hubOptions });
+    const hub = createHub({ service: 'shop', logger: false, ...hubOptions });
     register?.(hub);
     await hub.start();
     return { hub, listener: await mountIn(createDashboardHandler(hub, options)) };

@@ -62,7 +62,10 @@ test('agents are rows with runs and tokens that link to their users', async ({ p
   await expectNoOverflow(page);
 });
 
-test('a pipeline step links to its agent, and the agent to its steps', async ({ page, serve }) => {
+test('a pipeline step links to its agent, and the agent to its steps', { tag: '@any-width' }, async ({
+  page,
+  serve,
+}) => {
   const { origin } = await serve({ register: registerSupport });
   await page.goto(`${origin}/#/workflows`);
   const steps = page.getByRole('list', { name: 'answer, from start to end' }).getByRole('listitem');

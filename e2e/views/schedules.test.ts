@@ -1,5 +1,5 @@
 import { createWorkflow, type Hub, memoryTransport } from 'hubline';
-import { createFakeClock } from 'hubline/testing';
+import { createFakeClock, type FakeClock } from 'hubline/testing';
 import type { Page } from 'playwright/test';
 import { expectAccessible } from '../testing/expect-accessible.js';
 import { expect, test } from '../testing/fixtures.js';
@@ -29,13 +29,13 @@ function registerShop(hub: Hub): void {
 async function serveShop(
   page: Page,
   serve: (setup: DashboardSetup) => Promise<RunningDashboard>,
-): Promise<RunningDashboard> {
+): Promise<RunningDashboard & { readonly clock: FakeClock }> {
   const clock = createFakeClock(Date.UTC(2026, 0, 7, 10, 20, 30));
   const dashboard = await serve({ register: registerShop, hubOptions: { transport: memoryTransport({ clock }) } });
   dashboard.intercept = sendTimeOf(clock);
   // The year of the page's own clock decides which times have a year.
   await page.clock.install({ time: clock.now() });
-  return dashboard;
+  return Object.assign(dashboard, { clock });
 }
 
 test('schedules show what they start, when, and their last and next time', async ({ page, serve }) => {
@@ -77,9 +77,13 @@ test('a screen reader reads schedules as a table with row headers', { tag: '@any
   await expect(page.locator('main')).toMatchAriaSnapshot(`
     - region "Schedules":
       - heading "Schedules" [level=2]
+      - region "Next 12 h 1 of 3 schedules":
+        - heading "Next 12 h 1 of 3 schedules" [level=3]
+        - list:
+          - listitem: "count the stock 12 times, next in 39 min"
       - table "Schedules, with their last and next due times":
         - rowgroup:
-          - row "Schedule Starts Due Last Next Processes"
+          - row "Schedule Starts Due Last Outcome Next Processes"
         - rowgroup:
           - row:
             - rowheader "count the stock shop"
@@ -87,6 +91,7 @@ test('a screen reader reads schedules as a table with row headers', { tag: '@any
               - link "nightly"
             - cell "every hour"
             - cell "never"
+            - cell "—"
             - cell /in 39 min/
             - cell "1"
           - row:
@@ -95,6 +100,7 @@ test('a screen reader reads schedules as a table with row headers', { tag: '@any
               - link "report.due"
             - cell "0 9 29 2 *, Asia/Tokyo"
             - cell "never"
+            - cell "—"
             - cell /Feb 29, 2028, 01:00 in 2 y .*Feb 29, 2032, 01:00 .*Feb 29, 2036, 01:00/
             - cell "1"
           - row:
@@ -103,9 +109,37 @@ test('a screen reader reads schedules as a table with row headers', { tag: '@any
               - link "report.due"
             - cell "on Mondays at 08:00, Europe/Berlin 0 8 * * 1"
             - cell "never"
+            - cell "—"
             - cell /Mon, Jan 12, 08:00 in 4 d/
             - cell "1"
   `);
+});
+
+test('schedules that were set at run time stand beside those of the code, the first 50 of them', {
+  tag: '@any-width',
+}, async ({ page, serve }) => {
+  const { hub, origin, clock } = await serveShop(page, serve);
+  const digest = { name: 'digest', cron: '0 7 * * *', timeZone: 'Europe/Berlin', emit: 'report.due', payload: {} };
+  const customers = Array.from({ length: 52 }, (_, i) => `customer-${i}`);
+  await Promise.all(customers.map((key) => hub.schedules.set({ ...digest, key })));
+  await page.goto(`${origin}/#/schedules`);
+  const rows = page.getByRole('table').locator('tbody > tr');
+  await expect(rows).toHaveCount(53);
+  const stored = rows.filter({ hasText: 'set at run time' });
+  await expect(stored).toHaveCount(50);
+  await expect(stored.first()).toContainText('every day at 07:00, Europe/Berlin');
+  await expect(stored.first()).toContainText('Thu, Jan 8, 07:00');
+  await expect(page.getByText('2 more were set at run time')).toBeVisible();
+  // A key is data.
+  expect(await page.content()).not.toContain('customer-');
+  await expectAccessible(page);
+  await expectNoOverflow(page);
+  await hub.schedules.remove('digest', 'customer-0');
+  await hub.schedules.remove('digest', 'customer-1');
+  // A body is served for a second.
+  await clock.advance(1_000);
+  await expect(page.getByText('more were set at run time')).toHaveCount(0);
+  await expect(rows).toHaveCount(53);
 });
 
 test('a hub without schedules shows the next step', { tag: '@any-width' }, async ({ page, serve }) => {

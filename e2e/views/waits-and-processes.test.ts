@@ -96,7 +96,10 @@ test('waits show run, tool, start, time limit and the code that approves', async
   await expect(page.getByRole('heading', { name: 'Approvals' })).toBeHidden();
 });
 
-test('of many waits the oldest of each step are shown, and all on demand', async ({ page, serve }) => {
+test('of many waits the oldest of each step are shown, and all on demand', { tag: '@any-width' }, async ({
+  page,
+  serve,
+}) => {
   const { origin, hub } = await serve({ register: registerSupport });
   await Promise.all(Array.from({ length: 30 }, () => hub.startWorkflow('ship', {})));
   await expect.poll(async () => (await hub.waits()).suspended).toBe(30);
@@ -124,7 +127,7 @@ test('an agent shows its recent runs with their turns, tokens, cost and tool cal
   await expect(run.locator('[data-label="Tokens"]')).toHaveText('5,556');
   await expect(run.locator('[data-label="Cost"]')).toHaveText('0.0062');
   const agent = page.getByRole('table', { name: /^Agents/ }).getByRole('row', { name: /support/ });
-  await expect(agent.locator('[data-label="Cost"]')).toHaveText('0.0062');
+  await expect(agent.locator('[data-label="Cost, 24 h"]')).toHaveText('0.0062');
 
   await run.getByRole('button', { name: '3 turns, show them' }).click();
   await expect(runs.getByRole('list', { name: 'Turns and tool calls' }).getByRole('listitem')).toHaveText([
@@ -160,6 +163,16 @@ test('processes show who runs, since when, how busy, and what each handles', asy
   await expect(row.getByRole('rowheader')).toContainText(`pid ${process.pid}`);
   await expect(row.locator('[data-label="Running"]')).toHaveText('1');
   await expect(row.locator('[data-label="Slots"]')).toContainText('100');
+  const { kv, clock } = hub.transport;
+  const lost = { id: 'gone-1', service: 'shop', host: 'worker-7', pid: 4_711, startedAt: 0, active: 3, release: 'v2' };
+  // As an earlier process of the store left it.
+  const left = JSON.stringify({ processes: [{ ...lost, seenAt: clock.now() - 16 * 60_000 }] });
+  await kv.set('hubline:processes', left);
+  const gone = page.getByRole('table', { name: /^Processes that ended in the last hour/ }).getByRole('row', {
+    name: /worker-7/,
+  });
+  await expect(gone.locator('[data-label="Gone"]')).toHaveText('16 min ago3 running events released');
+  await expect(gone.locator('[data-label="Release"]')).toHaveText('v2');
   await row.getByText('3 event types, 1 workflow').click();
   await expectAccessible(page);
   await expectNoOverflow(page);
@@ -168,9 +181,12 @@ test('processes show who runs, since when, how busy, and what each handles', asy
   await expect(page.getByRole('article', { name: 'ship' })).toBeVisible();
 });
 
-test('new views: headings, tables with captions, and a text for each state', async ({ page, serve }) => {
+test('new views: headings, tables with captions, and a text for each state', { tag: '@any-width' }, async ({
+  page,
+  serve,
+}) => {
   await page.setViewportSize({ width: 1_280, height: 800 });
-  const { origin, hub } = await serve({ register: registerSupport });
+  const { origin, hub } = await serve({ register: registerSupport, hubOptions: { release: 'v1' } });
   const { id } = await hub.emit('ticket.opened', 'question');
   await hub.startWorkflow('ship', {});
   await expect.poll(async () => (await hub.waits()).suspended).toBe(2);
@@ -226,12 +242,22 @@ test('new views: headings, tables with captions, and a text for each state', asy
       - heading "Processes" [level=2]
       - table "Running processes, by service":
         - rowgroup:
-          - row "Process Service Running Slots Started Handles"
+          - row "Process Service Release Running Slots Heap Loop busy Started Handles"
         - rowgroup:
           - row:
             - rowheader /pid/
             - cell "shop"
+            - cell "v1"
             - cell "0"
-            - cell /100/
+            - cell "100":
+              - meter "0 of 100 slots taken"
+            - cell /MiB/
+            - cell /%/
+      - heading "Releases 7 d" [level=3]
+      - table "Releases of the last 7 days, the latest first":
+        - rowgroup:
+          - row "Release Service Started Ended"
+        - rowgroup:
+          - row /v1 shop .* runs/
   `);
 });

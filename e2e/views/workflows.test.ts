@@ -102,7 +102,7 @@ test('steps show the progress of a run', async ({ page, serve }) => {
   await expectRun(page, /^pick: completed/, /^ship: completed/);
 });
 
-test('a failed run shows its step and its error', async ({ page, serve }) => {
+test('a failed run shows its step and its error', { tag: '@any-width' }, async ({ page, serve }) => {
   const { register, pick, ship } = fulfilHub();
   const { origin, hub } = await serve({ register });
   pick.open();
@@ -115,7 +115,7 @@ test('a failed run shows its step and its error', async ({ page, serve }) => {
   await expect(graphStep(page, 'On failure')).toContainText('1');
 });
 
-test('a workflow links to its events and back', async ({ page, serve }) => {
+test('a workflow links to its events and back', { tag: '@any-width' }, async ({ page, serve }) => {
   const { origin } = await serve({ register: fulfilHub().register });
   await page.goto(origin);
   await openView(page, 'Workflows');
@@ -131,7 +131,7 @@ test('a workflow links to its events and back', async ({ page, serve }) => {
   await expect(page.getByRole('table', { name: /^Event types/ })).toBeVisible();
 });
 
-test('a hub without workflows shows the next step', async ({ page, serve }) => {
+test('a hub without workflows shows the next step', { tag: '@any-width' }, async ({ page, serve }) => {
   const { origin } = await serve();
   await page.goto(origin);
   await openView(page, 'Workflows');
