@@ -9,10 +9,12 @@ import { newFolder } from '../sqlite/sqlite-process.js';
 import { startFleet } from '../workers/fleet.js';
 import { readLedger } from '../workers/ledger.js';
 import { isLong, until } from '../workers/scene.js';
-import { agentTurns } from './agent-scenario.js';
+import { agentTurns, sdkRuns } from './agent-scenario.js';
 
 const all = Array.from({ length: agentTurns - 1 }, (_, index) => index + 1);
-const lastTurns = isLong ? all : [1, agentTurns - 1];
+const ofAgent = isLong ? all : [1, agentTurns - 1];
+const ofSdk = (isLong ? all : [agentTurns / 2]).map((turn) => sdkRuns + turn);
+const lastTurns = [...ofAgent, ...ofSdk];
 // The long form kills and starts processes one after another.
 const limitMs = isLong ? 1_200_000 : 280_000;
 
@@ -60,15 +62,24 @@ it.each(Object.keys(places))(
       expect(turnsOf(`model ${n}`), `model calls of the run that died after turn ${n}`).toEqual([...all, agentTurns]);
       expect(turnsOf(`tool ${n}`), `tool calls of the run that died after turn ${n}`).toEqual(all);
     }
+    for (const n of ofAgent) {
+      const texts = [...all, agentTurns].map((turn) => (turn > n ? 1 : 0));
+      expect(turnsOf(`texts ${n}`), `texts in the calls of the run that died after turn ${n}`).toEqual(texts);
+    }
     // The tokens of all attempts.
     expect(answered()).toEqual(lastTurns.map(() => String(2 * agentTurns)));
     const hub = createHub({ service: 'test', transport: open() });
-    hub.event({ type: 'agent.asked' });
+    for (const type of ['agent.asked', 'sdk.asked']) hub.event({ type });
     onTestFinished(async () => {
       await hub.stop();
     });
     await hub.start();
-    expect(await hub.metrics('agent.asked')).toMatchObject({ completed: lastTurns.length, failed: 0 });
+    expect(await hub.metrics('agent.asked')).toMatchObject({ completed: ofAgent.length, failed: 0 });
+    expect(await hub.metrics('sdk.asked')).toMatchObject({ completed: ofSdk.length, failed: 0 });
+    // Calls that a kill interrupted may have been paid: what was reserved for them counts.
+    const [{ spent, reserved } = { spent: 0, reserved: 0 }] = await hub.spend({ agent: 'runner' });
+    expect(spent + reserved).toBeGreaterThan(2 * agentTurns * ofAgent.length);
+    expect(spent).toBeGreaterThanOrEqual(2 * agentTurns * ofAgent.length);
   },
   limitMs + 20_000,
 );

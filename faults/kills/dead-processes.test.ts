@@ -59,6 +59,9 @@ it('killed processes with every feature leave nothing in Redis that names them, 
       named = contents.filter((content) => dead.some((id) => content.includes(id)));
       return named.length === 0;
     }).catch((error: unknown) => expect.fail(`${error}: ${named.join('\n')}`));
+    const lost = async () => (await web.lostProcesses()).filter(({ pid }) => pid === victim.pid);
+    await until('the hubs of the victim with handlers are listed', async () => (await lost()).length > 0);
+    expect((await web.lostProcesses()).every(({ pid }) => pid !== process.pid)).toBe(true);
     await until('all have ended', async () => {
       const pending = (await shop.transport.counts.get(busyTypes)).map(({ total }) => total.pending);
       return pending.every((count) => count === 0);

@@ -1,56 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { BackpressureError, createDashboardHandler, type Hub, TransportUnavailableError } from 'hubline';
+import { BackpressureError, createDashboardHandler, TransportUnavailableError } from 'hubline';
 import { Redis } from 'ioredis';
 import { expect, it, onTestFinished } from 'vitest';
 import { startFleet } from '../workers/fleet.js';
-import { failsForGood } from '../workers/scenarios.js';
-import { isLong, type Scene, setScene, until } from '../workers/scene.js';
+import { setScene, until } from '../workers/scene.js';
+import { emitAll, events, expectExact } from './exact-work.js';
 import { get } from './get.js';
 import { startProxy } from './proxy.js';
 
-const events = isLong ? 5_000 : 1_000;
 const emitTimeoutMs = 2_000;
 /** Time after which an operation counts as stuck. */
 const patienceMs = 60_000;
-
-/** Emits all events and returns the numbers of those that may or may not have been accepted. */
-async function emitAll(hub: Hub): Promise<Set<number>> {
-  const unknown = new Set<number>();
-  for (let n = 1; n <= events; n += 20) {
-    const batch = Array.from({ length: 20 }, (_, i) => n + i);
-    await Promise.all(
-      batch.map((number) =>
-        hub.emit('work', { n: number }).catch((error: unknown) => {
-          expect(error).toBeInstanceOf(TransportUnavailableError);
-          unknown.add(number);
-        }),
-      ),
-    );
-    await delay(20);
-  }
-  return unknown;
-}
-
-async function expectExact({ hub, ledger }: Scene, unknown: ReadonlySet<number>): Promise<void> {
-  await until('everything is settled', async () => {
-    const [work, settled] = [await hub.metrics('work'), await hub.metrics('settled')];
-    return work.received >= events - unknown.size && work.pending === 0 && settled.completed === work.received;
-  });
-  const endings = new Map<string, string[]>();
-  for (const { what, key } of ledger()) {
-    if (what.startsWith('settled')) endings.set(key, [...(endings.get(key) ?? []), what]);
-  }
-  const work = await hub.metrics('work');
-  expect(work.received).toBe(endings.size);
-  const failed = [...endings.keys()].filter((key) => failsForGood(Number(key))).length;
-  expect(work).toMatchObject({ failed, completed: endings.size - failed, active: 0 });
-  for (let n = 1; n <= events; n += 1) {
-    if (unknown.has(n)) continue;
-    expect(new Set(endings.get(String(n))), `event ${n}`).toEqual(
-      new Set([failsForGood(n) ? 'settled ERR_FATAL' : 'settled completed']),
-    );
-  }
-}
 
 it('Redis restarts during load: no event lost or duplicated, and workers reconnect automatically', async () => {
   const scene = await setScene(['work', 'settled'], { settings: ['--appendonly', 'yes', '--appendfsync', 'always'] });

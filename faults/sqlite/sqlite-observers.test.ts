@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { createHub, type Hub } from 'hubline';
 import { sqliteObserver } from 'hubline/sqlite';
 import { expect, it, onTestFinished } from 'vitest';
+import { until } from '../workers/scene.js';
 import { newFolder, startOwner } from './sqlite-process.js';
 
 it('an observer gets answers from the process that owns the file, a typed error while it hangs, and the state after its end', async () => {
@@ -29,5 +30,8 @@ it('an observer gets answers from the process that owns the file, a typed error 
   expect(await processes()).toBe(1);
   await owner.end();
   expect(await processes()).toBe(0);
+  const lost = async () => (await hub.lostProcesses()).map(({ pid, service }) => ({ pid, service }));
+  await until('the killed process is listed', async () => (await lost()).length > 0);
+  expect(await lost()).toEqual([{ pid: owner.pid, service: 'shop' }]);
   await expect(hub.replay('unknown')).rejects.toMatchObject({ code: 'ERR_UNKNOWN_DEAD_LETTER' });
 });

@@ -5,6 +5,8 @@ import { startWorker, type WorkerProcess } from './start-worker.js';
 export interface Fleet {
   /** Number of killed workers. */
   readonly kills: number;
+  /** Their process ids. */
+  readonly killed: readonly number[];
   /** Kills a random worker with `kill -9` about every `ms` milliseconds until the signal aborts. Spares the last one. */
   killEvery(ms: number, signal: AbortSignal): Promise<void>;
   /** Kills a random worker with `kill -9`. Spares the last one. */
@@ -15,7 +17,7 @@ export interface Fleet {
 export async function startFleet(size: number, options: Parameters<typeof startWorker>[0]): Promise<Fleet> {
   const workers = new Set<WorkerProcess>();
   let isStopping = false;
-  let kills = 0;
+  const killed: number[] = [];
   const starting = new Set<Promise<void>>();
 
   async function add(): Promise<void> {
@@ -36,14 +38,15 @@ export async function startFleet(size: number, options: Parameters<typeof startW
     const victim = alive[Math.floor(Math.random() * alive.length)];
     if (victim === undefined || alive.length === 1) return;
     victim.kill('SIGKILL');
-    kills += 1;
+    killed.push(victim.pid);
   }
   await Promise.all(Array.from({ length: size }, add));
 
   return {
     get kills() {
-      return kills;
+      return killed.length;
     },
+    killed,
     killOne,
     async killEvery(ms, signal) {
       while (!signal.aborted) {

@@ -1,11 +1,22 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createEvent, createWorkflow, FatalError, type Hub, type StepCtx, UnknownDeadLetterError } from 'hubline';
+import {
+  createEvent,
+  createWorkflow,
+  FatalError,
+  type HandlerCtx,
+  type Hub,
+  type StepCtx,
+  UnknownDeadLetterError,
+} from 'hubline';
 import { call } from '../deploys/called-scenario.js';
 import { deploy } from '../deploys/deploy-scenario.js';
 import { rolling } from '../deploys/rolling-scenario.js';
 import { agent } from '../kills/agent-scenario.js';
+import { judge } from '../kills/judged-scenario.js';
+import { storeLarge } from '../kills/large-outputs.js';
+import { publishLive } from '../kills/live-scenario.js';
 import { writeLedger } from './ledger.js';
 
 /** Registers the events of a scenario on a worker's hub. May return a function to call after the start. */
@@ -40,9 +51,13 @@ export const scenarios: ReadonlyMap<string, Scenario> = new Map<string, Scenario
   ['deploy', deploy],
   ['ticks', ticks],
   ['keyed', keyed],
+  ['abortable', abort],
   ['rolling', rolling],
   ['called', call],
   ['agent', agent],
+  ['judged', judge],
+  ['live', publishLive],
+  ['large', storeLarge],
 ]);
 
 /** Registers short handlers, some of which fail; `settled` follows each outcome. */
@@ -211,6 +226,9 @@ function replay(hub: Hub, ledger: string): void {
 /** Names of the schedules of the `ticks` scenario. */
 export const tickNames: readonly string[] = ['tick-1', 'tick-2', 'tick-3'];
 
+/** Event of the schedules that the test of the `ticks` scenario sets at run time. */
+export const storedTick = 'stored-tick';
+
 /** Registers schedules with a due time per second; the handler writes the due time and the id of its event. */
 function ticks(hub: Hub, ledger: string): void {
   for (const name of tickNames) {
@@ -220,6 +238,10 @@ function ticks(hub: Hub, ledger: string): void {
     });
     hub.schedule({ name, everyMs: 1_000, catchUp: 'all', emit: tick, payload: (dueAt) => dueAt.getTime() });
   }
+  hub.event<string>({
+    type: storedTick,
+    handler: ({ payload, eventId }) => writeLedger(ledger, `${storedTick} ${payload}`, eventId),
+  });
 }
 
 /** Number of keys of the `keyed` scenario. */
@@ -239,5 +261,38 @@ function keyed(hub: Hub, ledger: string): void {
       if (failsAtFirst(n) && attempt === 1) throw new Error('flaky');
       writeLedger(ledger, 'end', String(n), attempt);
     },
+  });
+}
+
+/** Event of the `abortable` scenario. */
+export const abortable = createEvent({ type: 'abortable', key: ({ n }: Work) => String(n % keyCount) });
+
+/** Event of the `abortable` scenario that replaces another one of its key. */
+export const replaceable = createEvent({
+  type: 'replaceable',
+  key: ({ n }: Work) => String(n % keyCount),
+  overlap: 'replace',
+});
+
+/** Registers handlers that run one event of a key at a time, and return late if they are aborted. */
+function abort(hub: Hub, ledger: string): void {
+  const handler = async ({ payload: { n }, signal, emit }: HandlerCtx<Work>): Promise<void> => {
+    writeLedger(ledger, 'start', String(n));
+    await emit('aborted.done', { n });
+    await delay(Math.random() * 300, undefined, { signal }).catch(() => {
+      writeLedger(ledger, 'aborted', String(n));
+      return delay(Math.random() * 50);
+    });
+    writeLedger(ledger, 'return', String(n));
+  };
+  hub.event(abortable, { concurrencyPerKey: 1, onFailure: 'aborted.failed', handler });
+  hub.event(replaceable, { handler });
+  hub.event<Work>({
+    type: 'aborted.done',
+    handler: ({ payload: { n } }) => writeLedger(ledger, 'done', String(n)),
+  });
+  hub.event<Ending>({
+    type: 'aborted.failed',
+    handler: ({ payload: { payload } }) => writeLedger(ledger, 'failed', String(payload.n)),
   });
 }

@@ -4,19 +4,77 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createHub, type Hub } from 'hubline';
+import { postgresTransport } from 'hubline/postgres';
 import { redisTransport } from 'hubline/redis';
 import { onTestFinished } from 'vitest';
+import { startPostgresServer } from '../../scripts/postgres-server.js';
 import { type RedisServer, startRedisServer } from '../../scripts/redis-server.js';
 import { type LedgerEntry, readLedger } from './ledger.js';
 import type { startWorker } from './start-worker.js';
 
-/** Redis, hub and worker options of one test. The hub handles nothing. */
+/** Hub and worker options of one test. The hub handles nothing. */
 export interface Scene {
-  readonly server: RedisServer;
   readonly hub: Hub;
   /** Returns the options of the test's workers. */
   workers(scenario: string): Parameters<typeof startWorker>[0];
   ledger(): LedgerEntry[];
+}
+
+/** Scene on a Redis of its own. */
+export interface RedisScene extends Scene {
+  readonly server: RedisServer;
+}
+
+/** Scene on Postgres. */
+export interface PostgresScene extends Scene {
+  readonly schema: string;
+}
+
+/** Sets the scene of a test that runs on several stores. */
+export type SetScene = (types: readonly string[]) => Promise<Scene>;
+
+/** Starts a Postgres server and a hub that declares `types`. */
+export const setPostgresScene: SetScene = async (types) => {
+  const server = await startPostgresServer();
+  return openPostgresScene(types, server.url, () => server.release());
+};
+
+/**
+ * Starts a hub that declares `types` on a Postgres server.
+ *
+ * @param emitTimeoutMs time limit of the hub's operations. @default so long that only a test of outages reaches it
+ */
+export function openPostgresScene(
+  types: readonly string[],
+  url: string,
+  release: () => Promise<void>,
+  emitTimeoutMs: number = patientMs,
+): Promise<PostgresScene> {
+  const schema = `test_${randomUUID().replaceAll('-', '')}`;
+  const transport = postgresTransport({ connectionString: url, schema, emitTimeoutMs });
+  const hub = createHub({ service: 'test', transport });
+  return openScene(types, hub, { url, prefix: schema }, release).then((scene) => ({ ...scene, schema }));
+}
+
+async function openScene(
+  types: readonly string[],
+  hub: Hub,
+  { url, prefix }: { readonly url: string; readonly prefix: string },
+  release: () => Promise<void>,
+): Promise<Scene> {
+  const folder = mkdtempSync(join(tmpdir(), 'hubline-ledger-'));
+  for (const type of types) hub.event({ type });
+  await hub.start();
+  onTestFinished(async () => {
+    await hub.stop();
+    await release();
+    rmSync(folder, { recursive: true });
+  });
+  return {
+    hub,
+    workers: (scenario) => ({ scenario, url, prefix, ledger: folder }),
+    ledger: () => readLedger(folder),
+  };
 }
 
 /** `true` for the long form of the tests: `npm run test:faults`. */
@@ -38,25 +96,12 @@ export async function setScene(
     emitTimeoutMs = patientMs,
     url,
   }: { settings?: readonly string[]; emitTimeoutMs?: number; url?: (server: RedisServer) => Promise<string> } = {},
-): Promise<Scene> {
+): Promise<RedisScene> {
   const server = await startRedisServer(settings);
-  const folder = mkdtempSync(join(tmpdir(), 'hubline-ledger-'));
   const address = (await url?.(server)) ?? server.url;
   const prefix = randomUUID();
   const hub = createHub({ service: 'test', transport: redisTransport({ url: address, prefix, emitTimeoutMs }) });
-  for (const type of types) hub.event({ type });
-  await hub.start();
-  onTestFinished(async () => {
-    await hub.stop();
-    await server.release();
-    rmSync(folder, { recursive: true });
-  });
-  return {
-    server,
-    hub,
-    workers: (scenario) => ({ scenario, url: address, prefix, ledger: folder }),
-    ledger: () => readLedger(folder),
-  };
+  return { server, ...(await openScene(types, hub, { url: address, prefix }, () => server.release())) };
 }
 
 // It ends what hangs, with a name, before the time limit of the test.

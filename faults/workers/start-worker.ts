@@ -9,6 +9,7 @@ const defaults = {
   // A kill, or a machine that stands still for longer than a lease, is not the fault of a handler.
   maxCrashes: 1_000,
   lockDurationMs: 1_000,
+  workForMs: 0,
 };
 
 /** Running worker process. */

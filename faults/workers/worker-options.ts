@@ -1,8 +1,9 @@
 /** Options of a worker process. */
 export interface WorkerOptions {
   readonly scenario: string;
-  /** URL of Redis, or `file:` URL of a database that one process owns. */
+  /** URL of Redis or Postgres, or `file:` URL of a database that one process owns. */
   readonly url: string;
+  /** Schema on Postgres. */
   readonly prefix: string;
   /** Folder of the ledger. */
   readonly ledger: string;
@@ -11,10 +12,12 @@ export interface WorkerOptions {
   readonly clockSkewMs: number;
   readonly maxCrashes: number;
   readonly lockDurationMs: number;
+  /** Time for which the process works before it ends; 0 for a process that runs on. */
+  readonly workForMs: number;
 }
 
 export function parseWorkerOptions(json: string | undefined): WorkerOptions {
-  const { scenario, url, prefix, ledger, variant, clockSkewMs, maxCrashes, lockDurationMs } = Object(
+  const { scenario, url, prefix, ledger, variant, clockSkewMs, maxCrashes, lockDurationMs, workForMs } = Object(
     JSON.parse(json ?? '{}'),
   ) as Record<string, unknown>;
   return {
@@ -26,5 +29,6 @@ export function parseWorkerOptions(json: string | undefined): WorkerOptions {
     clockSkewMs: Number(clockSkewMs),
     maxCrashes: Number(maxCrashes),
     lockDurationMs: Number(lockDurationMs),
+    workForMs: Number(workForMs),
   };
 }
