@@ -1,5 +1,6 @@
 /**
- * A user's program that imports every entry point of the package. Its argument is the URL of a Redis server.
+ * A user's program that imports every entry point of the package. Its arguments are the URLs of a Redis and a Postgres
+ * server.
  *
  * @module
  */
@@ -8,13 +9,14 @@ import { createServer } from 'node:http';
 import { createHub, type Hub } from 'hubline';
 import { type AgentHandlerResult, createAgent } from 'hubline/agents';
 import { createDashboardHandler } from 'hubline/dashboard';
+import { postgresTransport } from 'hubline/postgres';
 import { redisTransport } from 'hubline/redis';
 import { sqliteTransport } from 'hubline/sqlite';
 import { scriptedProvider } from 'hubline/testing';
 import { systemClock } from 'hubline/transport';
 
-const url = process.argv[2];
-if (url === undefined) throw new Error('the URL of a Redis is missing');
+const [url, connectionString] = process.argv.slice(2);
+if (url === undefined || connectionString === undefined) throw new Error('the URLs of Redis and Postgres are missing');
 
 const timeLimit = systemClock.after(300_000, () => process.exit(1));
 const hub: Hub = createHub({ service: 'consumer', transport: redisTransport({ url }) });
@@ -52,9 +54,22 @@ if (address === null || typeof address === 'string') throw new Error('a TCP serv
 const page = await fetch(`http://127.0.0.1:${address.port}/`);
 const { kv } = createHub({ transport: sqliteTransport({ file: 'consumer.db' }) }).transport;
 await kv.set('visitor', 'Ada');
+const shop = createHub({ service: 'shop', transport: postgresTransport({ connectionString }) });
+const shipped = new Promise<string>((resolve) => {
+  shop.event<string>({ type: 'order.shipped', handler: ({ payload }) => resolve(payload) });
+});
+await shop.start();
+await shop.emit('order.shipped', 'A-1');
 console.log(
-  JSON.stringify({ count, greeting: await greeted, page: await page.text(), stored: await kv.get('visitor') }),
+  JSON.stringify({
+    count,
+    greeting: await greeted,
+    page: await page.text(),
+    stored: await kv.get('visitor'),
+    shipped: await shipped,
+  }),
 );
+await shop.stop();
 server.closeAllConnections();
 server.close();
 await hub.stop();

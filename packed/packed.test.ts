@@ -1,9 +1,11 @@
 import { cp, readdir, readFile, realpath, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { brokenLinks, readDocuments } from '../examples/testing/documents.js';
+import { startNode } from '../examples/testing/start-example.js';
 import packageJson from '../package.json' with { type: 'json' };
+import { startPostgresServer } from '../scripts/postgres-server.js';
 import { startRedisServer } from '../scripts/redis-server.js';
 import { type ConsumerProject, createConsumerProject } from './consumer-project.js';
 
@@ -30,6 +32,7 @@ async function readEntryPoints(): Promise<EntryPoint[]> {
 }
 
 const forRedis = ['bullmq@6.7', 'ioredis@6'];
+const forPostgres = 'pg@8';
 const forSqlite = '@photostructure/sqlite@1.2';
 /** The oldest version of TypeScript that README.md names: it infers less than the one that builds the library. */
 const oldTypeScript = 'typescript@5.8';
@@ -95,6 +98,17 @@ describe('with its dependencies only', () => {
     await compile('common.cts', 'nodenext');
   });
 
+  test('npx hubline demo serves the dashboard of a shop', async () => {
+    const bin = join(project.folder, 'node_modules/hubline/dist/cli/main.js');
+    const shop = startNode([bin, 'demo', '--port', '0', '--rate', '50'], { cwd: project.folder, env: {} });
+    const url = await shop.url;
+    await vi.waitFor(async () => {
+      const body = await (await fetch(`${url}api/events/order.created`)).json();
+      expect(Object(body).completed).toBeGreaterThan(0);
+    }, 60_000);
+    expect(await shop.stop()).toMatchObject({ exitCode: 0, stderr: '' });
+  });
+
   test('every relative link of its documents resolves inside the package', async () => {
     const folder = join(project.folder, 'node_modules/hubline');
     const documents = readDocuments(folder);
@@ -152,7 +166,7 @@ describe('with its dependencies only', () => {
 
 describe('with the peers of the transports', () => {
   beforeAll(() =>
-    project.install('--install-strategy=linked', '@types/node@20', ...forRedis, forSqlite, oldTypeScript),
+    project.install('--install-strategy=linked', '@types/node@20', ...forRedis, forPostgres, forSqlite, oldTypeScript),
   );
 
   test('the oldest supported TypeScript infers the types of a program', async () => {
@@ -169,9 +183,11 @@ describe('with the peers of the transports', () => {
     for (const moduleResolution of ['bundler', 'nodenext'] as const) await compile('consumer.ts', moduleResolution);
     const server = await startRedisServer();
     onTestFinished(() => server.release());
-    const { stdout, stderr } = await project.run(process.execPath, 'consumer.js', server.url);
+    const postgres = await startPostgresServer();
+    onTestFinished(() => postgres.release());
+    const { stdout, stderr } = await project.run(process.execPath, 'consumer.js', server.url, postgres.url);
     expect(stderr).toBe('');
     const page = await readFile(here('../dist/page/index.html'), 'utf8');
-    expect(JSON.parse(stdout)).toEqual({ count: 3, greeting: 'Hello, Ada!', page, stored: 'Ada' });
+    expect(JSON.parse(stdout)).toEqual({ count: 3, greeting: 'Hello, Ada!', page, stored: 'Ada', shipped: 'A-1' });
   });
 });
