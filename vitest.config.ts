@@ -2,9 +2,14 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import preact from '@preact/preset-vite';
 import { defaultExclude, defineConfig } from 'vitest/config';
-import { hangMs, patienceMs, testsOnRedis } from './scripts/test-projects.js';
+import { hangMs, patienceMs, testsOnPostgres, testsOnRedis } from './scripts/test-projects.js';
 
 const onRedis = testsOnRedis();
+const onPostgres = testsOnPostgres();
+const generated = ['scripts/temporary-files.ts', 'scripts/lua/build-lua.ts', 'scripts/sql/build-sql.ts'];
+const alone = 'server/**/*.alone.test.ts';
+const shared = 'server/{agents,hub,transports}/**/*.test.ts';
+const isSharing = (file: string): boolean => /^server\/(agents|hub|transports)\/(?!.*\.alone\.test)/.test(file);
 const sources = (path: string): string => join(import.meta.dirname, 'server', path);
 
 export default defineConfig({
@@ -12,6 +17,7 @@ export default defineConfig({
   resolve: {
     alias: [
       { find: /^hubline$/, replacement: sources('index.ts') },
+      { find: /^hubline\/postgres$/, replacement: sources('transports/postgres/index.ts') },
       { find: /^hubline\/redis$/, replacement: sources('transports/redis/index.ts') },
       { find: /^hubline\/sqlite$/, replacement: sources('transports/sqlite/index.ts') },
       { find: /^hubline\/transport$/, replacement: sources('transports/index.ts') },
@@ -19,11 +25,13 @@ export default defineConfig({
     ],
   },
   test: {
-    // The default leaves one processor out, which is half of a machine with two.
-    maxWorkers: availableParallelism(),
+    // Tests wait for servers, processes and leases for half of their time.
+    maxWorkers: availableParallelism() + 2,
     testTimeout: hangMs,
     hookTimeout: hangMs,
     setupFiles: ['scripts/patient-waits.ts', 'scripts/property-tests.ts'],
+    // Tests provoke failures, which hubs without a logger print.
+    onConsoleLog: (line) => (line.startsWith('hubline: ') ? false : undefined),
     expect: { poll: { timeout: patienceMs } },
     coverage: {
       provider: 'v8',
@@ -36,18 +44,42 @@ export default defineConfig({
         test: {
           name: 'server',
           environment: 'node',
-          include: ['{server,scripts,examples}/**/*.test.ts'],
-          exclude: [...defaultExclude, ...onRedis],
-          globalSetup: ['scripts/lua/build-lua.ts'],
+          include: [shared],
+          exclude: [...defaultExclude, ...onRedis, ...onPostgres, alone],
+          globalSetup: generated,
+          // To load the modules for each file takes as long as most of the tests.
+          isolate: false,
         },
       },
       {
         extends: true,
         test: {
-          name: 'redis',
+          // Each file has a process: it measures its memory, or changes what it loads, as web frameworks do.
+          name: 'alone',
           environment: 'node',
-          include: onRedis,
-          globalSetup: ['scripts/lua/build-lua.ts'],
+          include: [alone, '{server,scripts,examples}/**/*.test.ts'],
+          exclude: [...defaultExclude, ...onRedis, ...onPostgres, shared.replace('*.test', '!(*.alone).test')],
+          globalSetup: [...generated, 'examples/testing/programs.ts'],
+        },
+      },
+      // A process runs many of their files, as those of `server`.
+      ...[true, false].map((isShared) => ({
+        extends: true as const,
+        test: {
+          name: isShared ? 'redis' : 'redis-alone',
+          environment: 'node',
+          include: onRedis.filter((file) => isSharing(file) === isShared),
+          globalSetup: [...generated, 'examples/testing/programs.ts'],
+          isolate: !isShared,
+        },
+      })),
+      {
+        extends: true,
+        test: {
+          name: 'postgres',
+          environment: 'node',
+          include: onPostgres.filter((file) => !onRedis.includes(file)),
+          globalSetup: [...generated, 'examples/testing/programs.ts'],
         },
       },
       {
@@ -56,9 +88,10 @@ export default defineConfig({
           name: 'faults',
           environment: 'node',
           include: ['faults/**/*.test.ts'],
-          globalSetup: ['scripts/lua/build-lua.ts', 'faults/workers/programs.ts'],
-          // Each starts processes of its own, and is timed.
-          fileParallelism: false,
+          exclude: [...defaultExclude, ...(process.env['HUBLINE_FAULTS'] === 'long' ? [] : ['**/*.long.test.ts'])],
+          // What the tests start has processes of its own.
+          isolate: false,
+          globalSetup: [...generated, 'faults/workers/programs.ts'],
           testTimeout: 300_000,
           hookTimeout: 300_000,
         },

@@ -1,6 +1,6 @@
 /**
- * Provides what the tests need and `npm install` does not: a browser and a Redis server. Installs a missing one,
- * unless `HUBLINE_NO_INSTALL=1` is set: then it prints instructions and exits with 1.
+ * Provides what the tests need: a browser, a Redis server and a Postgres server. Installs a missing one, unless
+ * `HUBLINE_NO_INSTALL=1` is set: then it prints instructions and exits with 1.
  *
  * @module
  */
@@ -9,6 +9,7 @@ import { launchOptions, recallBrowser, rememberBrowser } from './browser/browser
 import { browserSources } from './browser/browser-sources.js';
 import { ensureBrowser } from './browser/ensure-browser.js';
 import { mayInstall } from './may-install.js';
+import { ensurePostgres } from './postgres-server.js';
 import { ensureRedisServer } from './redis-server.js';
 
 // The first start after an installation reads the whole browser from the disk.
@@ -38,8 +39,8 @@ async function provideBrowser(env: NodeJS.ProcessEnv): Promise<void> {
   console.log(`Browser for the tests: ${executablePath}`);
 }
 
-// Both are attempted, so that one run reports everything that is missing.
-for (const provide of [ensureRedisServer, provideBrowser]) {
+// All are attempted, so that one run reports everything that is missing.
+for (const provide of [ensureRedisServer, ensurePostgres, provideBrowser]) {
   try {
     await provide(process.env);
   } catch (error) {

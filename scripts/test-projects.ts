@@ -1,5 +1,5 @@
 /**
- * Limits of the tests, and the files that need a Redis server.
+ * Limits of the tests, and the files that need a server.
  *
  * @module
  */
@@ -14,8 +14,18 @@ export const hangMs: number = isCi ? 600_000 : 120_000;
 /** Time for which a test waits for a condition that it polls. */
 export const patienceMs: number = isCi ? 60_000 : 5_000;
 
-/** Returns the test files that start a Redis server: those that import `redis-server.ts`, directly or through others. */
+/** Returns the test files that start a Redis server. */
 export function testsOnRedis(): string[] {
+  return testsThatImport('scripts/redis-server.ts');
+}
+
+/** Returns the test files that start a Postgres server. */
+export function testsOnPostgres(): string[] {
+  return testsThatImport('scripts/postgres-server.ts');
+}
+
+/** Returns the test files that import a file, directly or through others. */
+function testsThatImport(file: string): string[] {
   const listing = execFileSync(
     'git',
     ['ls-files', '--cached', '--others', '--exclude-standard', 'server', 'scripts', 'examples'],
@@ -27,7 +37,7 @@ export function testsOnRedis(): string[] {
     const imported = to.replace(/\.js$/, '.ts');
     importers.set(imported, [...(importers.get(imported) ?? []), from]);
   }
-  const found = new Set(['scripts/redis-server.ts']);
+  const found = new Set([file]);
   for (const path of found) for (const importer of importers.get(path) ?? []) found.add(importer);
   return [...found].filter((path) => path.endsWith('.test.ts'));
 }

@@ -20,7 +20,7 @@ const declinedEvery = 12;
 
 /** Starts a hub with at least one example of everything that the dashboard shows. */
 export async function startGalleryHub(): Promise<Hub> {
-  const hub = createHub({ service: 'shop' });
+  const hub = createHub({ service: 'shop', logger: false });
   registerEvents(hub);
   registerWorkflows(hub);
   registerDelivery(hub);

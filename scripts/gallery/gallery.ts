@@ -16,6 +16,7 @@ import { createAnswers } from '../../ui/testing/answers.js';
 import { EXTREMES, type Load, THOUSANDS } from '../../ui/testing/loads.js';
 import { findBrowser, launchOptions } from '../browser/browser.js';
 import { startGalleryHub } from './gallery-hub.js';
+import { type OperatedShop, startOperatedShop } from './operated-hub.js';
 
 const folder = fileURLToPath(new URL('../../.cache/gallery/', import.meta.url));
 
@@ -24,7 +25,7 @@ const sizes = [
   { width: 390, height: 844 },
   { width: 768, height: 1024 },
   { width: 1280, height: 900 },
-  { width: 2560, height: 1440 },
+  { width: 1920, height: 1080 },
 ];
 
 const themes = [
@@ -209,7 +210,7 @@ async function takeCounted(
   theme: (typeof themes)[number],
   chosen: typeof countedScenes,
 ): Promise<void> {
-  const hub = createHub({ service: 'shop' });
+  const hub = createHub({ service: 'shop', logger: false });
   await hub.start();
   for (const { name, hash = '', loads } of chosen) {
     const now = Date.now();
@@ -229,6 +230,55 @@ async function takeCounted(
   await hub.stop();
 }
 
+/** Scenes of two services, where something is stuck, fails, waits and is paused, with a user who may do everything. */
+const operatedScenes: readonly (Pick<Scene, 'name'> & {
+  hash(ids: OperatedShop['ids']): string;
+  act?(page: Page): Promise<void>;
+})[] = [
+  { name: 'operated', hash: () => '#/' },
+  { name: 'operated-stuck', hash: () => '#/events/report.requested' },
+  { name: 'operated-flow', hash: () => '#/flow' },
+  { name: 'operated-errors', hash: () => '#/errors', act: (page) => page.locator('.error-toggle').first().click() },
+  { name: 'operated-runs', hash: () => '#/workflows/fulfil' },
+  { name: 'operated-nested', hash: ({ nested }) => `#/requests/${nested}` },
+  { name: 'operated-400-steps', hash: ({ long }) => `#/requests/${long}` },
+  { name: 'operated-30-turns', hash: ({ turns }) => `#/requests/${turns}` },
+  { name: 'operated-schedules', hash: () => '#/schedules' },
+  { name: 'operated-processes', hash: () => '#/processes' },
+  { name: 'operated-audit', hash: () => '#/audit' },
+  { name: 'operated-palette', hash: () => '#/', act: (page) => page.keyboard.press('Control+K') },
+  {
+    name: 'operated-dialog',
+    hash: () => '#/events/payment.requested',
+    act: (page) => page.getByRole('button', { name: 'Replay dead letters' }).click(),
+  },
+];
+
+async function takeOperated(
+  browser: Browser,
+  theme: (typeof themes)[number],
+  chosen: typeof operatedScenes,
+): Promise<void> {
+  const shop = await startOperatedShop();
+  const server = createServer(shop.handler);
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const address = server.address();
+  const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}/`;
+  for (const { name, hash, act } of chosen) {
+    const context = await browser.newContext(theme);
+    const page = await context.newPage();
+    await page.goto(url + hash(shop.ids));
+    await page.getByRole('banner').getByText('Live').waitFor();
+    await page.waitForLoadState('networkidle');
+    await act?.(page);
+    await take(page, name, theme.name, () => page.waitForTimeout(settleMs));
+    await context.close();
+  }
+  server.closeAllConnections();
+  server.close();
+  await shop.stop();
+}
+
 /** Takes the scenes of a page that has just been opened: an empty hub, one without events and a pending first response. */
 async function takeFirstLoad(
   browser: Browser,
@@ -236,7 +286,7 @@ async function takeFirstLoad(
   name: string,
   outage: Outage,
 ): Promise<void> {
-  const hub = createHub({ service: 'shop' });
+  const hub = createHub({ service: 'shop', logger: false });
   if (name === 'unused') hub.event({ type: 'order.created', handler: () => {} });
   await hub.start();
   const context = await browser.newContext(theme);
@@ -264,6 +314,8 @@ async function main(wanted: readonly string[]): Promise<void> {
         theme,
         countedScenes.filter(({ name }) => isWanted(name)),
       );
+      const operated = operatedScenes.filter(({ name }) => isWanted(name));
+      if (operated.length > 0) await takeOperated(browser, theme, operated);
       if (isWanted('empty')) await takeFirstLoad(browser, theme, 'empty', null);
       if (isWanted('unused')) await takeFirstLoad(browser, theme, 'unused', null);
       if (isWanted('loading')) await takeFirstLoad(browser, theme, 'loading', 'hangs');

@@ -40,7 +40,7 @@ export function parseLuaFile(path: string, text: string): LuaFile {
     const at = lines.indexOf(marker);
     // A command without a marker declares nothing: all of it runs with each call.
     const split = at === -1 ? (command === undefined ? lines.length : 0) : at;
-    const { declared, effects } = luaNames(lines.slice(0, split).join('\n'));
+    const { declared, mostVisible, effects } = luaNames(lines.slice(0, split).join('\n'));
     const names = luaNames(source);
     const ofCall = [...names.declared].filter(([name]) => name !== '_' && !declared.has(name) && !names.used.has(name));
     return {
@@ -49,7 +49,7 @@ export function parseLuaFile(path: string, text: string): LuaFile {
       includes,
       loaded: withoutComments(lines.slice(0, split)),
       perCall: withoutComments(lines.slice(split)),
-      names: { ...names, declared, effects, unused: new Map([...names.unused, ...ofCall]) },
+      names: { ...names, declared, mostVisible, effects, unused: new Map([...names.unused, ...ofCall]) },
     };
   } catch (error) {
     throw new Error(`${path}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });

@@ -114,6 +114,33 @@ it.each(Object.entries(defects))('rejects %s', (_, [texts, message]) => {
   expect(() => compose(texts)).toThrow(message);
 });
 
+const partOf = (name: string, names: number): string => {
+  const functions = Array.from({ length: names - 1 }, (_, index) => `local function ${name}${index}() end\n`);
+  return `${functions.join('')}local function ${name}() ${functions.map((_, index) => `${name}${index}()`).join(' ')} end\n`;
+};
+const commandOf = (name: string): string => `${header}--- @include "./${name}.lua"\n\nreturn ${name}()\n`;
+const withParts = (a: number, b: number) => ({
+  'a.lua': partOf('a', a),
+  'b.lua': partOf('b', b),
+  ...{
+    'first.lua': commandOf('a'),
+    'second.lua': commandOf('a'),
+    'third.lua': commandOf('b'),
+    'fourth.lua': commandOf('b'),
+  },
+});
+
+it.each([
+  [100, 99, 1],
+  [100, 100, 2],
+])('parts of %d and %d names stand %d times: Lua has 200 names', (a, b, times) => {
+  expect(compose(withParts(a, b)).lua.split('local function a()')).toHaveLength(times + 1);
+});
+
+it('rejects a command with more names than Lua has', () => {
+  expect(() => compose(withParts(200, 1))).toThrow('first.lua: declares more than 200 names');
+});
+
 it('rejects a constant that no Lua uses', () => {
   expect(() => compose(files, { two: 2 })).toThrow('no Lua uses constants.two');
 });

@@ -13,8 +13,8 @@ export interface ComposedLibrary {
   readonly lua: string;
 }
 
-// A part with fewer users stands in the block of each, because Lua allows 200 local names outside of blocks.
-const minUsers = 10;
+/** Lua allows 200 local names that are visible at one place. */
+const maxNames = 200;
 const flags = { reads: `'no-writes'`, stores: '', works: `'allow-oom'` } as const;
 
 /**
@@ -35,17 +35,13 @@ export function composeLibrary(
   if (defects.length > 0) throw new Error(defects.join('\n'));
   const commands = [...files.values()].filter(({ command }) => command !== undefined);
   const resolved = new Map(commands.map((file) => [file, resolveIncludes(files, file)]));
-  const users = new Map<LuaFile, number>();
-  for (const part of [...resolved.values()].flat()) users.set(part, (users.get(part) ?? 0) + 1);
-  const isShared = (part: LuaFile): boolean => (users.get(part) ?? 0) >= minUsers;
-  // A part has as many users as those that include it, or more: shared ones use only shared ones.
-  const shared = [...new Set([...resolved.values()].flat())].filter(isShared);
+  const shared = sharedParts(resolved);
   const textWith = (hash: string): string => {
     const blocks = [...resolved].map(([file, parts]) => {
-      const own = parts.filter((part) => !isShared(part));
+      const own = parts.filter((part) => !shared.has(part));
       return ['do', ...own.map(({ loaded }) => loaded), commandText(file, parts, hash), 'end'].join('\n');
     });
-    return substitute([...shared.map(({ loaded }) => loaded), ...blocks].join('\n'), constants);
+    return substitute([...[...shared].map(({ loaded }) => loaded), ...blocks].join('\n'), constants);
   };
   const hash = createHash('sha256').update(textWith('')).digest('hex').slice(0, 16);
   const name = `hubline_${family}_${hash}`;
@@ -54,6 +50,38 @@ export function composeLibrary(
     functions: Object.fromEntries(commands.map(({ command }) => [command?.name, functionName(command?.name, hash)])),
     lua: `#!lua name=${name}\n${textWith(hash)}\n`,
   };
+}
+
+/**
+ * Returns the parts that stand once before all commands: as many as the names of Lua allow, those with most users first.
+ * The others stand in the block of each command. A part has as many users as those that include it, or more: shared
+ * ones use only shared ones.
+ *
+ * @throws {Error} that names a command with too many names
+ */
+function sharedParts(resolved: ReadonlyMap<LuaFile, readonly LuaFile[]>): ReadonlySet<LuaFile> {
+  const users = new Map<LuaFile, number>();
+  for (const part of [...resolved.values()].flat()) users.set(part, (users.get(part) ?? 0) + 1);
+  let tooLarge: LuaFile | undefined;
+  for (let minUsers = 2; minUsers <= resolved.size + 1; minUsers += 1) {
+    const shared = new Set([...users.keys()].filter((part) => (users.get(part) ?? 0) >= minUsers));
+    tooLarge = [...resolved].find(
+      ([file, parts]) => namesOf([...new Set([...shared, ...parts, file])]) > maxNames,
+    )?.[0];
+    if (tooLarge === undefined) return shared;
+  }
+  throw new Error(`${tooLarge?.path}: declares more than ${maxNames} names, with the parts that it includes`);
+}
+
+/** Counts the names that are visible at one place of the texts of files in a row, and the function of the command. */
+function namesOf(files: readonly LuaFile[]): number {
+  let declared = 0;
+  let most = 0;
+  for (const { names } of files) {
+    most = Math.max(most, declared + names.mostVisible);
+    declared += names.declared.size;
+  }
+  return Math.max(most, declared + 1);
 }
 
 function commandText({ command, loaded, perCall }: LuaFile, parts: readonly LuaFile[], hash: string): string {

@@ -4,6 +4,8 @@ import luaparse, { type Node } from 'luaparse';
 export interface LuaNames {
   /** Local names of the text's top level. */
   readonly declared: ReadonlyMap<string, number>;
+  /** Largest number of local names that are visible at one place outside of functions. */
+  readonly mostVisible: number;
   /** Names that the text uses and does not declare. */
   readonly free: ReadonlyMap<string, number>;
   /** Names of the top level that the text uses itself. */
@@ -26,6 +28,7 @@ export function luaNames(source: string): LuaNames {
   const top = resolver.resolve(chunk);
   return {
     declared: new Map([...top.names].map(([name, { line }]) => [name, line])),
+    mostVisible: resolver.mostVisible,
     free: resolver.free,
     used: new Set([...top.names].filter(([, { isUsed }]) => isUsed).map(([name]) => name)),
     unused: resolver.unused,
@@ -39,6 +42,9 @@ export function luaNames(source: string): LuaNames {
 class NameResolver {
   readonly free = new Map<string, number>();
   readonly unused = new Map<string, number>();
+  mostVisible = 0;
+  #visible = 0;
+  #functions = 0;
   #scope: Scope | undefined;
 
   /** Returns the scope of the top level. */
@@ -96,16 +102,20 @@ class NameResolver {
   #visitFunction(node: Node): void {
     if (propertyOf(node, 'isLocal') === true) this.#declareAll(node, 'identifier');
     else for (const name of nodesOf(node, 'identifier')) this.#assign(name);
+    this.#functions += 1;
     this.#inBlock(node, 'parameters');
+    this.#functions -= 1;
   }
 
   #inBlock(node: Node, variables: string, atEnd?: string): void {
     const scope: Scope = { names: new Map(), outer: this.#scope };
+    const visible = this.#visible;
     this.#scope = scope;
     this.#declareAll(node, variables);
     this.#visitAll(node, 'body');
     if (atEnd !== undefined) this.#visitAll(node, atEnd);
     this.#scope = scope.outer;
+    this.#visible = visible;
     for (const [name, { line, isUsed }] of scope.names) if (!isUsed && name !== '_') this.unused.set(name, line);
   }
 
@@ -116,7 +126,11 @@ class NameResolver {
   #declareAll(node: Node, property: string): void {
     for (const child of nodesOf(node, property)) {
       const name = propertyOf(child, 'name');
-      if (typeof name === 'string') this.#scope?.names.set(name, { line: lineOf(child), isUsed: false });
+      if (typeof name !== 'string') continue;
+      this.#scope?.names.set(name, { line: lineOf(child), isUsed: false });
+      if (this.#functions > 0) continue;
+      this.#visible += 1;
+      this.mostVisible = Math.max(this.mostVisible, this.#visible);
     }
   }
 

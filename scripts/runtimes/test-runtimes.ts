@@ -64,6 +64,6 @@ async function test(runtime: Runtime): Promise<boolean> {
   if (!runtime.isNode) return isUsable;
   console.log(`${runtime.name}: unit tests`);
   const vitest = join(root, 'node_modules/vitest/vitest.mjs');
-  const args = [vitest, 'run', '--project', 'server', '--reporter', 'dot', 'server'];
+  const args = [vitest, 'run', '--project', 'server', '--project', 'alone', '--reporter', 'dot', 'server'];
   return (await succeeds(program, args, root)) && isUsable;
 }
