@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import type { CDPSession } from 'playwright';
-import { emitToAll, type OpenPage, readMetric, type Scene } from './loaded-page.js';
+import { type OpenPage, readMetric, type Scene } from './loaded-page.js';
 
 /** The first few polls compile the page's code. */
 const warmUps = 8;
@@ -14,6 +14,8 @@ export interface Cost {
   readonly script: number;
   readonly garbageCollection: number;
   readonly layout: number;
+  /** Everything that occupied the main thread, the profiler included. */
+  readonly mainThread: number;
 }
 
 /** Fields of a profile that are read. */
@@ -47,9 +49,10 @@ export function profiled({
   return cost;
 }
 
-async function measurePoll({ hub, clock }: Scene, { page, session }: OpenPage): Promise<Cost> {
-  await emitToAll(hub);
+async function measurePoll({ change, clock }: Scene, { page, session }: OpenPage): Promise<Cost> {
+  await change();
   await clock.advance(1_000);
+  const tasksBefore = await readMetric(session, 'TaskDuration');
   const layoutBefore = await readLayout(session);
   await session.send('Profiler.start');
   const answer = page.waitForResponse(/events=columns$/);
@@ -60,14 +63,15 @@ async function measurePoll({ hub, clock }: Scene, { page, session }: OpenPage): 
   await (await answer).finished();
   await setTimeout(settleMs);
   const { profile } = await session.send('Profiler.stop');
-  return { ...profiled(profile), layout: (await readLayout(session)) - layoutBefore };
+  const mainThread = ((await readMetric(session, 'TaskDuration')) - tasksBefore) * 1_000;
+  return { ...profiled(profile), layout: (await readLayout(session)) - layoutBefore, mainThread };
 }
 
 /** Returns the cost of polls in an open page, each after an event of every type. */
-export async function measurePolls(scene: Scene, opened: OpenPage): Promise<readonly Cost[]> {
+export async function measurePolls(scene: Scene, opened: OpenPage, measured: number = polls): Promise<readonly Cost[]> {
   await opened.session.send('Profiler.enable');
   await opened.session.send('Profiler.setSamplingInterval', { interval: samplingUs });
   const costs: Cost[] = [];
-  for (let poll = 0; poll < warmUps + polls; poll += 1) costs.push(await measurePoll(scene, opened));
+  for (let poll = 0; poll < warmUps + measured; poll += 1) costs.push(await measurePoll(scene, opened));
   return costs.slice(warmUps);
 }

@@ -1,13 +1,14 @@
 /**
  * Measures the dashboard's page under load with the browser's profiler and counters: 5,000 event types, all of which
- * change between polls. With `--minutes 30` it records the heap for 30 minutes instead, while the page polls and
- * every type changes once per second.
+ * change between polls. With `--views` it measures a poll of every view, with 63 and with 5,000 types. With
+ * `--minutes 30` it records the heap for 30 minutes instead, while the page polls and every type changes once per second.
  *
  * @module
  */
 import { setInterval } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import type { CDPSession } from 'playwright';
+import { median } from '../measuring/measure.js';
 import { emitToAll, type OpenPage, readMetric, type Scene, types, withLoadedPage } from './loaded-page.js';
 import { measurePolls } from './page-polls.js';
 
@@ -35,6 +36,30 @@ async function measureScrolling({ hub, clock }: Scene, { page, session }: OpenPa
     await session.send('Input.synthesizeScrollGesture', { x: 640, y: 600, yDistance: -6_000, speed: 6_000 });
   }
   return page.evaluate<number[]>('frames.slice(1)');
+}
+
+/** Routes of the views, and the numbers of event types with which they are measured. */
+const views = ['', 'errors', 'flow', 'workflows', 'workflows/fulfil', 'agents', 'waits', 'schedules', 'processes'];
+const hubSizes = [63, types];
+const pollsPerView = 15;
+
+/** Prints the cost of a poll in every view. */
+async function measureViews(): Promise<void> {
+  for (const count of hubSizes) {
+    await withLoadedPage(async (scene) => {
+      console.log(`\nMedian milliseconds per poll, ${count} types   script  main thread`);
+      for (const view of views) {
+        const opened = await scene.open(`#/${view}?every=off`);
+        const costs = await measurePolls(scene, opened, pollsPerView);
+        await opened.page.close();
+        const script = median(costs.map((cost) => cost.script));
+        const mainThread = median(costs.map((cost) => cost.mainThread));
+        console.log(
+          `  ${(view || 'events').padEnd(40)}${[script, mainThread].map((ms) => ms.toFixed(1).padStart(8)).join('')}`,
+        );
+      }
+    }, count);
+  }
 }
 
 /** Prints the heap ten times over the given minutes, which may be fractions. */
@@ -89,12 +114,14 @@ async function measure(scene: Scene): Promise<void> {
   }
 }
 
-const { values } = parseArgs({ options: { minutes: { type: 'string' } } });
+const { values } = parseArgs({ options: { minutes: { type: 'string' }, views: { type: 'boolean' } } });
 const minutes = Number(values.minutes ?? 0);
 if (!Number.isFinite(minutes) || minutes < 0)
   throw new Error(`--minutes is ${values.minutes}, not a number of minutes`);
-await withLoadedPage(async (scene) => {
-  console.log(`Chromium ${scene.browserVersion}, ${types} event types, all of which change between polls`);
-  if (minutes === 0) await measure(scene);
-  else await watchHeap(scene, await scene.open('#/?every=1&sort=received'), minutes);
-});
+if (values.views === true) await measureViews();
+else
+  await withLoadedPage(async (scene) => {
+    console.log(`Chromium ${scene.browserVersion}, ${types} event types, all of which change between polls`);
+    if (minutes === 0) await measure(scene);
+    else await watchHeap(scene, await scene.open('#/?every=1&sort=received'), minutes);
+  });

@@ -11,6 +11,7 @@ import type { Row } from '../measuring/row.js';
 import { untilSuspended } from '../measuring/until-suspended.js';
 import { chainWorkflow, steps } from '../runs/chain-workflow.js';
 import { calledRuns } from './called-runs.js';
+import { cancelledHandler } from './cancelled-handler.js';
 import { type ClosableContender, usedBytes } from './redis.js';
 
 const runsPerRound = 1_000;
@@ -29,6 +30,7 @@ export async function redisRuns(): Promise<Row[]> {
       ...(await stepsBesideJobs(server.url)),
       ...(await commandsPerStep(server.url)),
       ...(await calledRuns(server.url)),
+      ...(await cancelledHandler(server.url)),
       ...(await suspendedRuns(server.url)),
     ];
   } finally {
