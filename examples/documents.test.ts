@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { brokenLinks, documents, read, root } from './testing/documents.js';
 
 const examples = readdirSync(join(root, 'examples'), { recursive: true, encoding: 'utf8' })
-  .filter((file) => /\.tsx?$/.test(file) && !/node_modules|\.next|^testing/.test(file))
+  .filter((file) => /\.tsx?$/.test(file) && !/node_modules|\.next|^testing|\/generated\//.test(file))
   .map((file) => ({ file, code: `\n${withoutIndent(read(join('examples', file)))}` }));
 
 const { version, scripts, dependencies, peerDependencies, devDependencies } = JSON.parse(read('package.json'));
@@ -28,11 +28,13 @@ test.each(blocksIn('ts', 'tsx'))('the code at $at is in an example', ({ code }) 
   expect(examples.some((example) => example.code.includes(`\n${withoutIndent(code)}\n`))).toBe(true);
 });
 
-test.each(examples.filter(({ file }) => !/\.test\.ts$|^(shop|next)\//.test(file)))(
+test.each(examples.filter(({ file }) => !/\.test\.ts$|^(shop|next|chat-page)\//.test(file)))(
   'a test runs the example $file',
   ({ file }) => {
     const names = [`'${file}'`, `'./${basename(file, '.ts')}.js'`];
-    const users = examples.filter((example) => names.some((name) => example.code.includes(name)));
+    const users = [...examples, { code: read('examples/testing/proofs.ts') }].filter(({ code }) =>
+      names.some((name) => code.includes(name)),
+    );
     expect(users).not.toEqual([]);
   },
 );
@@ -52,7 +54,7 @@ test('no example casts a type, asserts that a value exists, or names any', () =>
 test.each(examples.filter(({ code }) => /createDashboard\w+\(/.test(code)))(
   'the dashboard of the example $file answers its own hosts only, or checks its users',
   ({ code }) => {
-    expect(code).toMatch(/createDashboardFetch/.test(code) ? /allowedHosts|authorize:/ : /allowedHosts/);
+    expect(code).toMatch(/allowedHosts|\bauthorize:|\.\.\.(?:basicAuth|bearer)\(/);
   },
 );
 
@@ -66,7 +68,7 @@ describe.each(blocksIn('sh'))('commands at $at', ({ code }) => {
     else if (program === 'npm' && !['init', 'pack'].includes(verb))
       expect(scripts).toHaveProperty([verb === 'run' ? (names[0] ?? '') : verb]);
     else if (program === 'npx') expect(packages).toContain(verb);
-    else expect(['cd', 'curl', 'git', 'mkdir', 'npm']).toContain(program);
+    else expect(['cd', 'cp', 'curl', 'git', 'mkdir', 'npm']).toContain(program);
   });
 });
 
@@ -74,23 +76,37 @@ test.each(blocksIn('json'))('the JSON at $at is valid', ({ code }) => {
   expect(() => JSON.parse(code)).not.toThrow();
 });
 
-test.each(blocksIn('yaml'))('the YAML at $at is a file of the examples', ({ code }) => {
+test.each(blocksIn('yaml', 'dockerfile'))('the code at $at is a file of the examples', ({ code }) => {
   const files = readdirSync(join(root, 'examples'), { recursive: true, encoding: 'utf8' }).filter((file) =>
-    /^(?!.*node_modules).*\.yml$/.test(file),
+    /^(?!.*node_modules).*(?:\.yml|Dockerfile)$/.test(file),
   );
   expect(files.map((file) => read(join('examples', file)).trimEnd())).toContain(code);
 });
 
-test('every block of code names a language that these tests check', () => {
-  const known = blocksIn('ts', 'tsx', 'sh', 'json', 'yaml', 'text');
+test('every block of code names a language that tests check', () => {
+  // The test of roles executes SQL.
+  const known = blocksIn('ts', 'tsx', 'sh', 'json', 'yaml', 'text', 'sql', 'dockerfile');
   expect(blocks.filter((block) => !known.includes(block)).map(({ at }) => at)).toEqual([]);
 });
 
-test('docs/errors.md lists exactly the error codes of the library', () => {
+test('every page of docs is in its index, and has at most 1,600 words', () => {
+  const pages = documents.filter(({ path }) => path.startsWith('docs/'));
+  const index = pages.find(({ path }) => path === 'docs/README.md');
+  const linked = new Set(index?.links.map((link) => join('docs', link.replace(/#.*/, ''))));
+  expect(pages.filter((page) => page !== index && !linked.has(page.path)).map(({ path }) => path)).toEqual([]);
+  const words = [...pages.map(({ path }) => path), 'README.md'].map((path) => ({
+    path,
+    words: read(path).trim().split(/\s+/).length,
+  }));
+  expect(words.filter((page) => page.words > 1_600)).toEqual([]);
+});
+
+test('the pages of errors list exactly the error codes of the library', () => {
   const sources = readdirSync(join(root, 'server'), { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.ts') && !/\.(test|fixture)\.ts$|^dashboard/.test(file))
     .map((file) => read(join('server', file)));
-  expect(codesIn(read('docs/errors.md').replaceAll(/^```.*?^```/gms, ''), /^\| `(ERR_\w+)`/gm)).toEqual(
+  const pages = ['errors', 'call-errors', 'agent-errors'].map((page) => read(`docs/${page}.md`)).join('\n');
+  expect(codesIn(pages.replaceAll(/^```.*?^```/gms, ''), /^\| `(ERR_\w+)`/gm)).toEqual(
     codesIn(sources.join('\n'), /(?:super\(\s*|^\s*|= )'(ERR_\w+)'/gm),
   );
 });

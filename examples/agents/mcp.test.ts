@@ -1,9 +1,11 @@
 import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { createAgent, mcpTools } from 'hubline/agents';
 import { scriptedProvider } from 'hubline/testing';
 import { expect, onTestFinished, test } from 'vitest';
-import { connectTickets, createLibrarian } from './mcp.js';
+import { askAbout, connectTickets, createLibrarian } from './mcp.js';
 
 test('the agent reads a file through the MCP server, and has no other tool of it', async () => {
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'hubline-librarian-')));
@@ -20,6 +22,17 @@ test('the agent reads a file through the MCP server, and has no other tool of it
   expect(messages.find(({ role }) => role === 'tool')?.content).toContain('open until ten');
   const offered = provider.calls[0]?.options.tools?.map(({ name }) => name);
   expect(offered?.sort()).toEqual(['files_list_directory', 'files_read_text_file']);
+});
+
+test('a resource becomes a part of the input', async () => {
+  const everything = fileURLToPath(import.meta.resolve('@modelcontextprotocol/server-everything/dist/index.js'));
+  const mcp = await mcpTools({ command: process.execPath, args: [everything] });
+  onTestFinished(() => mcp.close());
+  const provider = scriptedProvider(['A demo.']);
+  const agent = createAgent({ name: 'reader', systemPrompt: '', provider, model: { model: 'm' } });
+  const uri = 'demo://resource/static/document/features.md';
+  expect(await askAbout(agent, mcp, uri, 'What is it?')).toBe('A demo.');
+  expect(provider.calls[0]?.messages[0]?.content).toMatch(/^What is it\?\n\n\[resource demo:/);
 });
 
 test('the error of a server that cannot be reached does not show the token', async () => {

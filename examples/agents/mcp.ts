@@ -1,4 +1,4 @@
-import { type Agent, createAgent, type McpTools, type ModelProvider, mcpTools } from 'hubline/agents';
+import { type Agent, createAgent, type McpTools, type ModelAgent, type ModelProvider, mcpTools } from 'hubline/agents';
 
 /** Creates an agent that reads the files of a folder through the official MCP server for files. */
 export async function createLibrarian(
@@ -22,4 +22,10 @@ export async function createLibrarian(
 /** Connects to a server over HTTP. */
 export function connectTickets(url: string, token: string): Promise<McpTools> {
   return mcpTools({ url, headers: { authorization: `Bearer ${token}` } });
+}
+
+/** Answers a question about a resource of a server. */
+export async function askAbout(agent: ModelAgent, files: McpTools, uri: string, question: string): Promise<string> {
+  const { output } = await agent.run([{ type: 'text', text: question }, ...(await files.readResource(uri))]);
+  return output;
 }

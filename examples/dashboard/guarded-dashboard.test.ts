@@ -29,5 +29,5 @@ test('does not start without a password', async () => {
   const { exitCode, stderr } = await startExample('dashboard/guarded-dashboard.ts', { env: { DASHBOARD_PASSWORD: '' } })
     .ended;
   expect(exitCode).not.toBe(0);
-  expect(stderr).toContain('set DASHBOARD_PASSWORD');
+  expect(stderr).toContain('password of basicAuth must be a text, not empty');
 });

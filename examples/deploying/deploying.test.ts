@@ -1,7 +1,12 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { freePort } from '../../scripts/listen-locally.js';
 import { startRedisServer } from '../../scripts/redis-server.js';
 import { startExample } from '../testing/start-example.js';
+
+test('a paused type is handled after its resume', async () => {
+  const end = await startExample('deploying/pauses.ts').ended;
+  expect(end).toMatchObject({ stdout: 'ok, paused by ada: card provider is down\ncharged A-1\n' });
+});
 
 test('a web process emits what a worker handles, with one definition', async () => {
   const redis = await startRedisServer();
@@ -21,4 +26,20 @@ test('a web process emits what a worker handles, with one definition', async () 
   expect(await web.stop()).toMatchObject({ exitCode: 0, stderr: '' });
   const end = await worker.stop();
   expect(end).toEqual({ exitCode: 0, stdout: 'ready\npacking teapot, cup of A-1\n', stderr: '' });
+});
+
+test('a worker is ready when it consumes, and stays alive without Redis', async () => {
+  const redis = await startRedisServer();
+  const env = { REDIS_URL: redis.url, PORT: String(await freePort()) };
+  const worker = startExample('deploying/probes.ts', { env });
+  const ready = await worker.url;
+  const probe = async (path: string): Promise<[number, string]> => {
+    const response = await fetch(new URL(path, ready));
+    return [response.status, await response.text()];
+  };
+  await vi.waitFor(async () => expect(await probe('/ready')).toEqual([200, 'ready\n']), 30_000);
+  await redis.release();
+  await vi.waitFor(async () => expect((await probe('/ready'))[0]).toBe(503), 30_000);
+  expect((await probe('/live'))[0]).toBe(200);
+  await worker.stop('SIGKILL');
 });

@@ -17,6 +17,20 @@ describe.each(everyTransport)('on %s', (_name, options) => {
     expect(told).toEqual([]);
   });
 
+  test('a cancelled handler is aborted, and frees its key', async () => {
+    const told: string[] = [];
+    const hub = await startHub(createBillingHub((text) => told.push(text), options()));
+    const ids: string[] = [];
+    for (let n = 0; n < 2; n += 1) ids.push((await hub.emit('statement.requested', { customer: 'ada' })).id);
+    const statuses = async () => (await Promise.all(ids.map((id) => hub.find(id)))).flat().map(({ status }) => status);
+    await eventually(async () => expect(await statuses()).toEqual(['active', 'waiting']));
+    expect(await hub.cancel(ids[0] ?? '')).toBe(true);
+    await eventually(async () => expect(await statuses()).toEqual(['cancelled', 'active']));
+    expect(await hub.cancel(ids[1] ?? '')).toBe(true);
+    expect(await hub.metrics('statement.requested')).toMatchObject({ failed: 2, cancelled: 2, pending: 0 });
+    expect(told).toEqual([]);
+  });
+
   test('a cancelled run ends with its child run, and reports the reason', async () => {
     const told: string[] = [];
     const hub = await startHub(createBillingHub((text) => told.push(text), options()));

@@ -1,14 +1,29 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { createHub, createWorkflow, type Hub, type HubOptions, type WorkflowHandle } from 'hubline';
 import { z } from 'zod';
 
 const dayMs = 86_400_000;
 
-/** Creates a hub that reminds of an invoice after a day, and collects the money of an order in a child run. */
+const print = (_customer: string, signal: AbortSignal): Promise<void> => delay(dayMs, undefined, { signal });
+
+/**
+ * Creates a hub that reminds of an invoice after a day, prints statements slowly, and collects the money of an order in a
+ * child run.
+ */
 export function createBillingHub(tell: (text: string) => void, options: HubOptions = {}): Hub {
   const hub = createHub({ service: 'billing', ...options });
   hub.event<{ invoice: string }>({
     type: 'reminder.due',
     handler: ({ payload }) => tell(`${payload.invoice} is unpaid`),
+  });
+  hub.event<{ customer: string }>({
+    type: 'statement.requested',
+    key: ({ customer }) => customer,
+    concurrencyPerKey: 1,
+    handler: async ({ payload: { customer }, signal }) => {
+      await print(customer, signal);
+      tell(`the statement of ${customer} is printed`);
+    },
   });
   const failed = hub.event<{ error: { message: string }; payload: { order: string } }>({
     type: 'collection.failed',

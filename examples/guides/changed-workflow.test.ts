@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises';
+import { checkRuns } from 'hubline/testing';
 import { describe, expect, test } from 'vitest';
 import { eventually } from '../testing/eventually.js';
 import { everyTransport } from '../testing/every-transport.js';
@@ -24,6 +26,13 @@ function services(): Services & { readonly log: string[] } {
     tell: (text) => void log.push(text),
   };
 }
+
+test('the changed code continues the runs that wait in production', async () => {
+  const records = JSON.parse(await readFile(new URL('shipping-runs.json', import.meta.url), 'utf8'));
+  const { checked, differences } = await checkRuns(shipping(services()), records);
+  expect(checked).toBeGreaterThan(0);
+  expect(differences).toEqual([]);
+});
 
 describe.each(everyTransport)('on %s', (_name, options) => {
   test('a run that has a label keeps it after the deploy, and a new run books the carrier', async () => {

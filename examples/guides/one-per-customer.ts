@@ -6,7 +6,21 @@ export const orderChanged = createEvent<{ customerId: string; change: string }>(
   key: ({ customerId }) => customerId,
 });
 
-/** Creates a hub that applies the changes of each customer one at a time, in the order of their acceptance. */
+/** Request for a report of a customer, of which one at a time is pending. */
+export const reportRequested = createEvent<{ customerId: string }>({
+  type: 'report.requested',
+  key: ({ customerId }) => customerId,
+  overlap: 'skip',
+});
+
+/** Change of what a customer searches for: only the newest one matters. */
+export const searchChanged = createEvent<{ customerId: string; text: string }>({
+  type: 'search.changed',
+  key: ({ customerId }) => customerId,
+  overlap: 'replace',
+});
+
+/** Creates a hub that applies the changes of each customer one at a time, in the order of their acceptance, and reports. */
 export function createOrderChangesHub(
   apply: (customerId: string, change: string) => Promise<void>,
   options: HubOptions = {},
@@ -19,5 +33,7 @@ export function createOrderChangesHub(
     retry: { maxAttempts: 3, initialDelayMs: 50 },
     handler: ({ payload }) => apply(payload.customerId, payload.change),
   });
+  hub.event(reportRequested, { handler: ({ payload }) => apply(payload.customerId, 'report') });
+  hub.event(searchChanged, { handler: ({ payload }) => apply(payload.customerId, `search for ${payload.text}`) });
   return hub;
 }

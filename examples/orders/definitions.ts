@@ -9,6 +9,12 @@ export const orderPaid = createEvent({
   key: ({ orderId }) => orderId,
 });
 
+const orderWithdrawn = createEvent({
+  type: 'order.withdrawn',
+  schema: z.object({ orderId: z.string(), isFinal: z.boolean() }),
+  key: ({ orderId }) => orderId,
+});
+
 /** The workflow as the web process and the worker share it. */
 export const fulfil = defineWorkflow({
   name: 'fulfil',
@@ -16,4 +22,5 @@ export const fulfil = defineWorkflow({
   input: order,
   output: z.object({ tracking: z.string() }),
   receives: [{ event: orderPaid, key: ({ id }) => id }],
+  cancelOn: [{ event: orderWithdrawn, key: ({ id }) => id, when: ({ isFinal }) => isFinal }],
 });

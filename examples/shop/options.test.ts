@@ -2,22 +2,18 @@ import { describe, expect, test } from 'vitest';
 import { readOptions } from './options.js';
 
 describe('readOptions', () => {
+  const unset = { help: false, port: undefined, rate: 5, redis: undefined, postgres: undefined, file: undefined };
+
   test.each([
-    { args: [], expected: { help: false, port: undefined, rate: 5, redis: undefined, file: undefined } },
-    { args: ['--port', '0'], expected: { help: false, port: 0, rate: 5, redis: undefined, file: undefined } },
-    {
-      args: ['--port=65535', '--rate=0.5'],
-      expected: { help: false, port: 65_535, rate: 0.5, redis: undefined, file: undefined },
-    },
-    { args: ['--rate', '0'], expected: { help: false, port: undefined, rate: 0, redis: undefined, file: undefined } },
+    { args: [], expected: { ...unset, kill: false } },
+    { args: ['--port', '0'], expected: { ...unset, port: 0, kill: false } },
+    { args: ['--port=65535', '--rate=0.5'], expected: { ...unset, port: 65_535, rate: 0.5, kill: false } },
+    { args: ['--rate', '0'], expected: { ...unset, rate: 0, kill: false } },
     {
       args: ['--redis', 'redis://127.0.0.1:6379'],
-      expected: { help: false, port: undefined, rate: 5, redis: 'redis://127.0.0.1:6379', file: undefined },
+      expected: { ...unset, redis: 'redis://127.0.0.1:6379', kill: false },
     },
-    {
-      args: ['--file', 'shop.db'],
-      expected: { help: false, port: undefined, rate: 5, redis: undefined, file: 'shop.db' },
-    },
+    { args: ['--file', 'shop.db', '--kill'], expected: { ...unset, file: 'shop.db', kill: true } },
     { args: ['--rate', '3', '--help'], expected: { help: true } },
   ])('$args', ({ args, expected }) => {
     expect(readOptions(args)).toEqual(expected);

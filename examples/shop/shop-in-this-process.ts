@@ -22,10 +22,14 @@ const drainMs = 1_000;
  * @param rate orders per second
  * @param file file that keeps its events. @default in memory
  */
-export async function shopInThisProcess(rate: number, server: CourierServer, file?: string): Promise<RunningShop> {
-  const courier = await connectCourier(server);
+export async function shopInThisProcess(
+  rate: number,
+  server: CourierServer | undefined,
+  file?: string,
+): Promise<RunningShop> {
+  const courier = server && (await connectCourier(server));
   const transport = file === undefined ? undefined : sqliteTransport({ file });
-  const hub = createShop({ courierTools: courier.tools, ...(transport && { transport }) });
+  const hub = createShop({ ...(courier && { courierTools: courier.tools }), ...(transport && { transport }) });
   let traffic: Traffic | undefined;
   return {
     hub,
@@ -36,7 +40,7 @@ export async function shopInThisProcess(rate: number, server: CourierServer, fil
     async stop() {
       traffic?.stop();
       await hub.stop({ drainMs });
-      await courier.close();
+      await courier?.close();
     },
   };
 }

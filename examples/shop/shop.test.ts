@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { freePort } from '../../scripts/listen-locally.js';
+import { startPostgresServer } from '../../scripts/postgres-server.js';
 import { startRedisServer } from '../../scripts/redis-server.js';
 import type { IntrospectionBody } from '../../server/dashboard/protocol.js';
 import { type Example, startExample } from '../testing/start-example.js';
@@ -79,10 +80,13 @@ describe('the shop', () => {
     expect(await shop.stop()).toMatchObject({ exitCode: 0, stderr: '' });
   });
 
-  test('runs in three worker processes on Redis, with the dashboard in a fourth', async () => {
-    const server = await startRedisServer();
+  test.each([
+    ['--redis', startRedisServer],
+    ['--postgres', startPostgresServer],
+  ])('runs in three worker processes with %s, with the dashboard in a fourth', async (option, startServer) => {
+    const server = await startServer();
     onTestFinished(() => server.release());
-    const shop = startShop('--port', '0', '--rate', '60', '--redis', server.url);
+    const shop = startShop('--port', '0', '--rate', '60', option, server.url);
     const url = await shop.url;
     await vi.waitFor(async () => {
       const { events, workflows, agents } = await introspect(url);
@@ -111,6 +115,27 @@ describe('the shop', () => {
     const shop = startShop('--port', '0', '--rate', '0', '--file', file);
     expect(await received(await shop.url)).toBeGreaterThanOrEqual(before);
     expect(await shop.stop()).toMatchObject({ exitCode: 0, stderr: '' });
+  });
+
+  test('keeps exact counts while it kills its worker, with --kill', async () => {
+    const shop = startShop('--port', '0', '--rate', '50', '--kill');
+    const url = await shop.url;
+    const orders = async (): Promise<number> => {
+      const { events } = await introspect(url);
+      for (const { type, metrics } of events) {
+        const { received, completed, failed, pending } = metrics;
+        expect([type, received]).toEqual([type, completed + failed + pending]);
+      }
+      return events.find(({ type }) => type === 'order.created')?.metrics.completed ?? 0;
+    };
+    await shop.printed('Killed worker');
+    const before = await orders();
+    await vi.waitFor(async () => expect(await orders()).toBeGreaterThan(before), 60_000);
+    const { exitCode, stdout, stderr } = await shop.stop();
+    expect([exitCode, stderr]).toEqual([0, '']);
+    const line = /Killed .* (\d+) received = (\d+) completed \+ (\d+) failed \+ (\d+) pending/.exec(stdout) ?? [];
+    const [received, completed = 0, failed = 0, pending = 0] = line.slice(1).map(Number);
+    expect(received).toBe(completed + failed + pending);
   });
 
   test('emits nothing at --rate 0, and exits with 0 on SIGINT', async () => {

@@ -40,7 +40,7 @@ export interface ShopParts {
  * External systems are simulated.
  */
 export function createShop({ transport, courierTools, models = chooseModels(process.env) }: ShopParts = {}): Hub {
-  const hub = createHub({ service: 'shop', ...(transport && { transport }) });
+  const hub = createHub({ service: 'shop', logger: false, ...(transport && { transport }) });
   registerOrders(hub);
   registerPayments(hub);
   registerFulfilment(hub);

@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { onTestFinished } from 'vitest';
+import { inject, onTestFinished } from 'vitest';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -23,12 +24,12 @@ export interface Example {
   stop(signal?: 'SIGTERM' | 'SIGINT' | 'SIGKILL'): Promise<ExampleEnd>;
 }
 
-/** Runs a file of `examples/` with tsx from the root of the repository. The end of the test kills it. */
+/** Runs a file of `examples/`, compiled, from the root of the repository. The end of the test kills it. */
 export function startExample(
   file: string,
   { args = [], env = {} }: { args?: readonly string[]; env?: Readonly<Record<string, string>> } = {},
 ): Example {
-  return startNode(['--import', 'tsx', `examples/${file}`, ...args], { cwd: root, env });
+  return startNode([join(inject('programs'), file.replace(/\.ts$/, '.js')), ...args], { cwd: root, env });
 }
 
 /** Runs Node with these arguments. The end of the test kills it. */

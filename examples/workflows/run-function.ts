@@ -1,4 +1,4 @@
-import { createHub, createWorkflow, type RunCtx } from 'hubline';
+import { createEvent, createHub, createWorkflow, defineWorkflow, type RunCtx } from 'hubline';
 
 interface Order {
   readonly id: string;
@@ -6,10 +6,10 @@ interface Order {
 }
 
 const hub = createHub();
-const confirmed = hub.event<{ by: string }>({ type: 'order.confirmed' });
+const confirmed = createEvent<{ id: string; by: string }>({ type: 'order.confirmed', key: ({ id }) => id });
 hub.event<{ id: string }>({
   type: 'confirmation.requested',
-  handler: ({ emit }) => emit(confirmed, { by: 'Ada' }),
+  handler: ({ emit, payload: { id } }) => emit(confirmed, { id, by: 'Ada' }),
 });
 
 const invoice = hub.workflow(
@@ -18,21 +18,24 @@ const invoice = hub.workflow(
     run: ({ input, step }: RunCtx<Order>) => step.run('write', () => `I-${input.id}`),
   }),
 );
+// A run keeps the confirmations of its order from its start on: none is missed, whenever it comes.
+const definition = defineWorkflow<Order, object>({
+  name: 'fulfil',
+  receives: [{ event: confirmed, key: ({ id }) => id }],
+});
 const fulfil = hub.workflow(
-  createWorkflow({
-    name: 'fulfil',
-    run: async ({ input, step }: RunCtx<Order>) => {
+  createWorkflow(definition, {
+    run: async ({ input, step }) => {
       const [parcels, number] = await Promise.all([
         step.map('pack', input.items, (item) => `box of ${item}`, { concurrency: 2 }),
         step.invoke('invoice', invoice, input),
       ]);
-      // The wait begins before the step that provokes its event.
-      const reply = step.waitForEvent('confirmed', confirmed, { timeoutMs: 2 * 86_400_000 });
       await step.emit('ask', 'confirmation.requested', { id: input.id });
-      const confirmation = await reply;
-      if (confirmation === null) return { status: 'expired' as const };
+      const options = { key: input.id, timeoutMs: 2 * 86_400_000 };
+      const confirmation = await step.waitForEvent('confirmed', confirmed, options);
+      if (confirmation === null) return { status: 'expired' };
       await step.sleep('cooling-off', 10);
-      return { status: 'shipped' as const, parcels, number, by: confirmation.by };
+      return { status: 'shipped', parcels, number, by: confirmation.by };
     },
   }),
 );
