@@ -19,6 +19,7 @@ const entries = [
   'agents/index',
   'dashboard/index',
   transport,
+  'transports/postgres/index',
   'transports/redis/index',
   'transports/sqlite/index',
   'testing/index',
