@@ -34,8 +34,8 @@ export interface TurnAnswer {
   readonly provider: number;
 }
 
-/** Recorded {@link TurnAnswer}. */
-export interface RecordedAnswer extends TurnAnswer {
+/** Facts of a turn beside its answer. */
+interface RecordedFacts {
   /** Tokens of the turn, those of failed calls included. */
   readonly spent: TokenUsage;
   /** Texts that were sent to the run, which the turn read before its call. */
@@ -51,6 +51,9 @@ export interface RecordedAnswer extends TurnAnswer {
   readonly startedAt?: number | undefined;
 }
 
+/** Recorded {@link TurnAnswer}. */
+export interface RecordedAnswer extends TurnAnswer, RecordedFacts {}
+
 /** A {@link RecordedAnswer} as it is recorded: without what follows from its answer. */
 export type CompactAnswer = Pick<RecordedAnswer, 'answer'> & {
   readonly [Key in keyof RecordedAnswer]?: RecordedAnswer[Key] | undefined;
@@ -63,10 +66,10 @@ export interface LimitedTurn {
 }
 
 /** Returns the answer without what is usually the same. Fields that are `undefined` are not recorded. */
-export function toCompactAnswer(recorded: RecordedAnswer): CompactAnswer {
-  // No rest of the fields, here and below: it takes longer than the turn's record.
-  const { answer, calls, asks, decisions, refusal, isOverBudget, provider, spent, texts, steps, marked, startedAt } =
-    recorded;
+export function toCompactAnswer(asked: TurnAnswer, facts: RecordedFacts): CompactAnswer {
+  // No spread and no rest of the fields, here and below: they take longer than the turn's record.
+  const { answer, calls, asks, decisions, refusal, isOverBudget, provider } = asked;
+  const { spent, texts, steps, marked, startedAt } = facts;
   const hasOwnIds = calls.length === answer.toolCalls.length && calls.every((call, i) => call === answer.toolCalls[i]);
   return {
     answer,
@@ -84,7 +87,7 @@ export function toCompactAnswer(recorded: RecordedAnswer): CompactAnswer {
   };
 }
 
-/** Returns the answer that {@link toCompactAnswer} was called with. */
+/** Returns what {@link toCompactAnswer} was called with. */
 export function toRecordedAnswer(compact: CompactAnswer): RecordedAnswer {
   const { answer, asks = none, isOverBudget = false, provider = 0, marked = none, startedAt } = compact;
   const { calls = [...answer.toolCalls], spent = answer.usage } = compact;

@@ -115,7 +115,12 @@ export class TurnRecorder {
       this.#publisher?.enter(scope.emitter);
       const before = { ...source.usage };
       this.#notes.take(id);
-      const texts = this.#texts && (await this.#receive(turn, source));
+      const texts = this.#texts && (this.#steering ?? (await this.#texts.take()));
+      this.#steering = undefined;
+      if (texts !== undefined && texts.length > 0) {
+        source.receive(texts);
+        this.#publisher?.received(turn, texts);
+      }
       let asked: TurnAnswer | undefined;
       try {
         asked = await source.ask();
@@ -126,14 +131,13 @@ export class TurnRecorder {
         this.#publisher?.answered(turn, asked);
         const spent = usageSince(source.usage, before);
         const startedAt = turn === 1 ? this.#timer.startedAt : undefined;
-        const { answer, calls } = asked;
-        const steps = stepNames(calls, source);
+        const steps = stepNames(asked.calls, source);
         const marked = markedCalls(asked, source);
-        const recorded = { ...asked, spent, texts, steps, marked, startedAt };
+        const compact = toCompactAnswer(asked, { spent, texts, steps, marked, startedAt });
         // The first turn shows what the memory spent to shorten the conversation.
         const shown = shownUsage(turn === 1 ? source.usage : spent);
-        const facts = { ...this.#facts, model: source.model, usage: shown };
-        return new StepResult(toCompactAnswer(recorded), facts, isJsonAnswer(answer));
+        const facts = { agent: this.#facts.agent, model: source.model, usage: shown };
+        return new StepResult(compact, facts, isJsonAnswer(asked.answer));
       }
       // A larger budget lets the next attempt go on.
       if (!recordsFailures) throw outOfBudget;
@@ -167,16 +171,6 @@ export class TurnRecorder {
       if (!isAsked) this.#notes.take(id);
       throw error;
     }
-  }
-
-  /** Adds the texts that were sent to the run and that no turn has read. */
-  async #receive(turn: number, source: AnswerSource): Promise<readonly SentText[]> {
-    const texts = this.#steering ?? (await this.run.texts.take());
-    this.#steering = undefined;
-    if (texts.length === 0) return texts;
-    source.receive(texts);
-    this.#publisher?.received(turn, texts);
-    return texts;
   }
 
   get #texts(): RunTexts | undefined {

@@ -101,6 +101,7 @@ export class DeliveredTexts implements RunTexts {
     } catch (err) {
       this.#logger.warn({ err, runId: this.#runId }, 'texts that were sent to a run could not be read');
     }
+    if (this.#unread.length === 0) return [];
     let bytes = 0;
     const end = this.#unread.findIndex(({ text }, index) => {
       bytes += Buffer.byteLength(text);
