@@ -117,6 +117,8 @@ interface WaitingMember {
 interface Group {
   readonly key: string | undefined;
   waiting: WaitingMember[];
+  /** Size of their payloads. */
+  waitingBytes: number;
   running: number;
   timer: Timer | undefined;
 }
@@ -190,11 +192,12 @@ export class BatchCollector {
     const key = this.#settings.concurrencyPerKey === undefined ? undefined : member.event.key;
     let group = this.#groups.get(key);
     if (group === undefined) {
-      group = { key, waiting: [], running: 0, timer: undefined };
+      group = { key, waiting: [], waitingBytes: 0, running: 0, timer: undefined };
       this.#groups.set(key, group);
     }
     const waiting: WaitingMember = { member, since: this.#host.transport.clock.monotonic(), batch: undefined };
     group.waiting.push(waiting);
+    group.waitingBytes += member.bytes;
     this.#schedule(group);
     const own = group;
     return {
@@ -203,7 +206,9 @@ export class BatchCollector {
       },
       leave: (reason) => {
         if (waiting.batch !== undefined) return waiting.batch.leave(member, reason);
-        own.waiting = own.waiting.filter((other) => other !== waiting);
+        const left = own.waiting.filter((other) => other !== waiting);
+        if (left.length < own.waiting.length) own.waitingBytes -= member.bytes;
+        own.waiting = left;
         this.#forget(own);
         return undefined;
       },
@@ -223,7 +228,8 @@ export class BatchCollector {
     const { max, waitMs } = this.#settings.batch;
     const { clock } = this.#host.transport;
     const leftMs = first.since + waitMs - clock.monotonic();
-    if (!this.#isFlushing && leftMs > 0 && sizeOfNext(group, max).isFull === false) {
+    const isFull = group.waiting.length >= max || group.waitingBytes > maxBatchBytes;
+    if (!this.#isFlushing && leftMs > 0 && !isFull) {
       group.timer ??= clock.after(leftMs, () => {
         group.timer = undefined;
         this.#schedule(group);
@@ -243,7 +249,8 @@ export class BatchCollector {
       if (this.#running >= this.#concurrency) return;
       if (group.key !== undefined && group.running >= concurrencyPerKey) continue;
       this.#due.delete(group);
-      const taken = group.waiting.splice(0, sizeOfNext(group, batch.max).count);
+      const taken = group.waiting.splice(0, sizeOfNext(group, batch.max));
+      for (const { member } of taken) group.waitingBytes -= member.bytes;
       if (taken.length > 0) this.#start(group, taken);
       this.#schedule(group);
     }
@@ -276,16 +283,15 @@ export class BatchCollector {
   }
 }
 
-/** Returns the number of events in the next batch of a group, and if it takes no further one. */
-function sizeOfNext({ waiting }: Group, max: number): { readonly count: number; readonly isFull: boolean } {
+/** Returns the number of events in the next batch of a group. */
+function sizeOfNext({ waiting }: Group, max: number): number {
   let bytes = 0;
-  for (const [index, { member }] of waiting.entries()) {
+  const end = waiting.findIndex(({ member }, index) => {
     bytes += member.bytes;
-    if (index + 1 === max) return { count: max, isFull: true };
     // The first one has its place in any case.
-    if (bytes > maxBatchBytes) return { count: Math.max(1, index), isFull: true };
-  }
-  return { count: waiting.length, isFull: false };
+    return index === max || (index > 0 && bytes > maxBatchBytes);
+  });
+  return end === -1 ? waiting.length : end;
 }
 
 /** One call of a handler with a batch. */

@@ -58,7 +58,7 @@ local function takeLimited(name, serviceType, turn, start)
   elseif start(id, serviceType) then
     addActive(name, { id })
     call('SET', key('turn', name), turn)
-    countTaken(serviceType)
+    countTaken(serviceType, 1)
     countStart(serviceType)
     if keyName then
       countKeyStart(serviceType, queueKey(name) .. id, keyName)
@@ -71,9 +71,10 @@ local function takeLimited(name, serviceType, turn, start)
   end
 end
 
--- A type that is alone has all turns.
-local function takePlain(name, serviceType, count, start)
-  local gate = key('gate', serviceType)
+-- A type that is alone has all turns. Only its concurrency limits it.
+local function takePlain(name, serviceType, most, start)
+  local gate, state = key('gate', serviceType), stateOf(serviceType)
+  local count = state.concurrency and math.max(math.min(most, state.concurrency - state.taken), 0) or most
   local ids = call('ZRANGE', gate, '0', count)
   local taken, started = 0, {}
   for index = 1, math.min(#ids, count) do
@@ -84,7 +85,8 @@ local function takePlain(name, serviceType, count, start)
   end
   if taken > 0 then call('ZREM', gate, unpack(ids, 1, taken)) end
   addActive(name, started)
-  return #ids > taken
+  countTaken(serviceType, #started)
+  return #ids > taken and (not state.concurrency or state.taken < state.concurrency)
 end
 
 local function takeTurn(name, count, start)
@@ -93,7 +95,7 @@ local function takeTurn(name, count, start)
   local serviceType, turn, isAlone = first[1], first[2], #first == 2
   if not serviceType then return false end
   local state = stateOf(serviceType)
-  if state.concurrency or state.max or state.hadKeys then
+  if state.max or state.hadKeys then
     takeLimited(name, serviceType, turn, start)
     return call('EXISTS', turns) == 1, true
   elseif not takePlain(name, serviceType, isAlone and count or 1, start) then
@@ -193,7 +195,7 @@ do
           enterGate(serviceType, id, call('HGET', from .. id, 'order'))
         elseif start(id, serviceType) then
           addActive(name, { id })
-          countTaken(serviceType)
+          countTaken(serviceType, 1)
           countStart(serviceType)
           if stateOf(serviceType).keys then countKeyStart(serviceType, queue .. id, keyNameOf(serviceType, id)) end
         end

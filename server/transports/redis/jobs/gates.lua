@@ -36,7 +36,7 @@ end
 -- - `leaveGate(serviceType, id)` removes one, `takeFromGate(serviceType)` the next one, with the key of its queue
 -- - `holdOnToKey(serviceType, job)` after the end of an attempt, `freeKey(serviceType, job)` after that of an event, which
 --   frees the slot of its key
--- - `countTaken(serviceType)`, `countReturned(serviceType)` count the events that stand in BullMQ
+-- - `countTaken(serviceType, count)`, `countReturned(serviceType)` count the events that stand in BullMQ
 -- - `uncountStart(serviceType, job)` takes back the start of a job: its handler did not start, or its service refused it
 -- - `isRated(serviceType)`: if a rate limits the starts of a type or of its keys
 -- - `opensAt(serviceType)` returns the time from which the limits of a type allow a start; nothing while they need an end
@@ -101,10 +101,10 @@ local function freeKey(serviceType, job)
 end
 
 -- Only a limit needs the number; a rebalance that sets one counts anew.
-local function countTaken(serviceType)
+local function countTaken(serviceType, count)
   local state = stateOf(serviceType)
-  if not state.concurrency then return end
-  state.taken = state.taken + 1
+  if not state.concurrency or count == 0 then return end
+  state.taken = state.taken + count
   call('HSET', key('dispatch', serviceType), 'taken', state.taken)
 end
 
