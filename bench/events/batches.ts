@@ -3,9 +3,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
+import { Pool } from 'pg';
 import { createHub, type Hub, type Transport } from '../../dist/index.js';
 import { redisTransport } from '../../dist/transports/redis/index.js';
 import { sqliteTransport } from '../../dist/transports/sqlite/index.js';
+import { startPostgresServer } from '../../scripts/postgres-server.js';
 import { startRedisServer } from '../../scripts/redis-server.js';
 import { batch, countdown } from '../measuring/batches.js';
 import { type Contender, compare } from '../measuring/measure.js';
@@ -16,27 +18,45 @@ interface Reading {
   readonly value: number;
 }
 
-/** Measures a handler that stores what it receives in a database, in one transaction per call: with batches and without. */
+/** Table of an application. */
+interface Table {
+  readonly name: string;
+  /** Stores the readings in one transaction. */
+  insert(readings: readonly Reading[]): Promise<void> | void;
+}
+
+/**
+ * Measures a handler that stores what it receives in the database of an application, with batches and without: in
+ * Postgres if several machines share the work, in a file if there is one.
+ */
 export async function batches(): Promise<Row[]> {
   const folder = mkdtempSync(join(tmpdir(), 'hubline-bench-'));
-  const server = await startRedisServer();
+  const redis = await startRedisServer();
+  const postgres = await startPostgresServer({ isDurable: true });
+  const pool = new Pool({ connectionString: postgres.url, max: 10 });
+  const database = new DatabaseSync(join(folder, 'readings.db'));
   try {
     return [
-      ...(await compared('Redis', folder, () => redisTransport({ url: server.url, prefix: randomUUID() }))),
-      ...(await compared('SQLite', folder, () => sqliteTransport({ file: join(folder, `${randomUUID()}.db`) }))),
+      ...(await compared('Redis', await inPostgres(pool), () =>
+        redisTransport({ url: redis.url, prefix: randomUUID() }),
+      )),
+      ...(await compared('SQLite', inFile(database), () =>
+        sqliteTransport({ file: join(folder, `${randomUUID()}.db`) }),
+      )),
     ];
   } finally {
-    await server.release();
+    database.close();
+    await pool.end();
+    await Promise.all([redis.release(), postgres.release()]);
     rmSync(folder, { recursive: true });
   }
 }
 
-async function compared(name: string, folder: string, createTransport: () => Transport): Promise<Row[]> {
-  const store = new Store(join(folder, `${name}.db`));
-  const batched = await storing(store, createTransport(), true);
-  const single = await storing(store, createTransport(), false);
+async function compared(name: string, table: Table, createTransport: () => Transport): Promise<Row[]> {
+  const batched = await storing(table, createTransport(), true);
+  const single = await storing(table, createTransport(), false);
   const rows = await compare({
-    scenario: `${name}: a batch of ${batch} that is stored in one transaction`,
+    scenario: `${name}: a batch of ${batch} that is stored in ${table.name} in one transaction`,
     unit: 'events/s',
     times: 2_000,
     hubline: batched.run,
@@ -45,41 +65,43 @@ async function compared(name: string, folder: string, createTransport: () => Tra
     ],
   });
   for (const { hub } of [batched, single]) await hub.stop();
-  store.close();
   return rows;
 }
 
-/** Table of an application. */
-class Store {
-  readonly #database: InstanceType<typeof DatabaseSync>;
+async function inPostgres(pool: Pool): Promise<Table> {
+  await pool.query('CREATE TABLE readings (sensor text NOT NULL, value double precision NOT NULL)');
+  return {
+    name: 'Postgres',
+    async insert(readings) {
+      const columns = [readings.map(({ sensor }) => sensor), readings.map(({ value }) => value)];
+      await pool.query('INSERT INTO readings SELECT * FROM unnest($1::text[], $2::float8[])', columns);
+    },
+  };
+}
 
-  constructor(file: string) {
-    this.#database = new DatabaseSync(file);
-    this.#database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL');
-    this.#database.exec('CREATE TABLE readings (sensor TEXT NOT NULL, value REAL NOT NULL)');
-  }
-
-  insert(readings: readonly Reading[]): void {
-    this.#database.exec('BEGIN');
-    const insert = this.#database.prepare('INSERT INTO readings VALUES (?, ?)');
-    for (const { sensor, value } of readings) insert.run(sensor, value);
-    this.#database.exec('COMMIT');
-  }
-
-  close(): void {
-    this.#database.close();
-  }
+function inFile(database: InstanceType<typeof DatabaseSync>): Table {
+  database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL');
+  database.exec('CREATE TABLE readings (sensor TEXT NOT NULL, value REAL NOT NULL)');
+  return {
+    name: 'SQLite',
+    insert(readings) {
+      database.exec('BEGIN');
+      const insert = database.prepare('INSERT INTO readings VALUES (?, ?)');
+      for (const { sensor, value } of readings) insert.run(sensor, value);
+      database.exec('COMMIT');
+    },
+  };
 }
 
 async function storing(
-  store: Store,
+  table: Table,
   transport: Transport,
   isBatched: boolean,
 ): Promise<{ readonly hub: Hub; readonly run: Contender['run'] }> {
   const hub = createHub({ transport });
   const stored = countdown();
-  const keep = (readings: readonly Reading[]): void => {
-    store.insert(readings);
+  const keep = async (readings: readonly Reading[]): Promise<void> => {
+    await table.insert(readings);
     for (const _ of readings) stored.count();
   };
   if (isBatched) {
