@@ -236,6 +236,8 @@ test('new views: headings, tables with captions, and a text for each state', { t
           - cell "3 turns, hide them":
             - button "3 turns, hide them" [expanded]
   `);
+  // A process measures it from its first report on.
+  await expect.poll(async () => (await hub.processes())[0]?.loopBusy).toBeDefined();
   await page.goto(`${origin}/#/processes?every=off`);
   await expect(page.locator('main')).toMatchAriaSnapshot(`
     - region "Processes":
