@@ -25,8 +25,8 @@ export default defineConfig({
     ],
   },
   test: {
-    // Tests wait for servers, processes and leases for half of their time.
-    maxWorkers: availableParallelism() + 2,
+    // Tests wait for servers, processes and leases for more than half of their time.
+    maxWorkers: 3 * availableParallelism(),
     testTimeout: hangMs,
     hookTimeout: hangMs,
     setupFiles: ['scripts/patient-waits.ts', 'scripts/property-tests.ts'],
