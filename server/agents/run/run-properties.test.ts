@@ -104,6 +104,6 @@ test.each(['run', 'stream'] as const)('whatever a model answers, the guarantees 
       else if (status !== 'failed') expect(tokenUsage.totalTokens).toBeLessThanOrEqual(tokenBudget ?? Infinity);
       expect(provider.calls.length).toBeLessThanOrEqual(config.maxIterations + 1);
     }),
-    { numRuns: runs(400) },
+    { numRuns: runs(150) },
   );
 });

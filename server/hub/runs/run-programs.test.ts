@@ -41,6 +41,6 @@ it('ends every random program as its model says, for any crashes, retries, timeo
       // Steps that hang never return.
       await hub.stop({ drainMs: 0 });
     }),
-    { numRuns: runs(150) },
+    { numRuns: runs(60) },
   );
 });

@@ -135,6 +135,6 @@ it('ends every run once and in order, for any failures, timeouts, crashes and ca
       await hub.stop();
       expect(clock.pendingTimers).toBe(0);
     }),
-    { numRuns: runs(300) },
+    { numRuns: runs(100) },
   );
 });

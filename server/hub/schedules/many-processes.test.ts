@@ -59,7 +59,7 @@ describe('schedules of several processes that start and stop at random', () => {
         for (const hub of hubs) await hub?.stop();
         expect(emitted).toEqual(expected);
       }),
-      { numRuns: runs(100) },
+      { numRuns: runs(40) },
     );
   });
 });
