@@ -9,7 +9,18 @@ const builtIns = new Set(
 );
 
 /** Folders from low to high: a file includes parts of its own folder and of lower ones. The last one is the root. */
-const folders = ['connection', 'jobs', 'statistics', 'membership', 'runs', 'events', 'schedules', 'consuming', '.'];
+const folders = [
+  'connection',
+  'jobs',
+  'statistics',
+  'membership',
+  'runs',
+  'events',
+  'dead-letters',
+  'schedules',
+  'consuming',
+  '.',
+];
 
 /** Returns the defects of Lua files, each with the path and line. */
 export function checkLua(files: ReadonlyMap<string, LuaFile>, constants: readonly string[]): readonly string[] {

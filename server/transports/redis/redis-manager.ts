@@ -21,7 +21,7 @@ import { DataEpoch } from './connection/data-epoch.js';
 import { Consumption } from './consuming/consumption.js';
 import { LeaseRecorder } from './consuming/lease-recorder.js';
 import { RedisRuns } from './consuming/redis-runs.js';
-import { redisDeadLetters } from './events/dead-letters.js';
+import { redisDeadLetters } from './dead-letters/dead-letters.js';
 import { PublishBatch } from './events/publish-batch.js';
 import { redisEvents } from './events/stored-events.js';
 import { Fleet } from './membership/fleet.js';

@@ -11,7 +11,7 @@ Access   stores
 --- @include "../jobs/gates.lua"
 --- @include "../jobs/type-states.lua"
 --- @include "../statistics/counters.lua"
---- @include "./acceptance.lua"
+--- @include "../events/acceptance.lua"
 
 local executed, rememberMs = key('executed', take()), take()
 if call('EXISTS', executed) == 1 then return 1 end

@@ -6,9 +6,9 @@ ARGV     service type
 Reply    the number of deleted dead letters
 Access   works
 ]]
---- @include "./connection/prelude.lua"
---- @include "./jobs/event-log.lua"
---- @include "./jobs/type-states.lua"
+--- @include "../connection/prelude.lua"
+--- @include "../jobs/event-log.lua"
+--- @include "../jobs/type-states.lua"
 
 local serviceType = take()
 if isSubscribed(serviceType) then return 0 end

@@ -6,9 +6,9 @@ import type { DeadLetterRecord, DeadLetterStore } from '../../transport.js';
 import type { CommandClient } from '../connection/command-client.js';
 import { readArray, readNumber, readOptional, readString } from '../connection/reply.js';
 import { scripts } from '../connection/script.js';
+import { requestArguments } from '../events/stored-events.js';
 import { decodeAnyEnvelope, decodeError } from '../jobs/event-codec.js';
 import { encodeName, jobIdOf, serviceTypeOf, typeOf } from '../names.js';
-import { requestArguments } from './stored-events.js';
 
 /** Returns the latest dead letters of a service type, newest first. */
 async function readDeadLetters(
