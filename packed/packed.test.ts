@@ -1,10 +1,13 @@
 import { cp, readdir, readFile, realpath, writeFile } from 'node:fs/promises';
+import { builtinModules } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { LLMock } from '@copilotkit/aimock';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { brokenLinks, readDocuments } from '../examples/testing/documents.js';
 import { startNode } from '../examples/testing/start-example.js';
 import packageJson from '../package.json' with { type: 'json' };
+import { importsOf } from '../scripts/package/published-files.js';
 import { startPostgresServer } from '../scripts/postgres-server.js';
 import { startRedisServer } from '../scripts/redis-server.js';
 import { type ConsumerProject, createConsumerProject } from './consumer-project.js';
@@ -46,9 +49,13 @@ beforeAll(async () => {
 afterAll(() => project.remove());
 
 /** Type-checks a file against the package, its declarations included, and emits JavaScript. */
-async function compile(file: string, moduleResolution: 'nodenext' | 'bundler', compiler = tsc): Promise<void> {
+async function compile(
+  file: string,
+  moduleResolution: 'nodenext' | 'bundler',
+  { compiler = tsc, skipLibCheck = false } = {},
+): Promise<void> {
   const module = moduleResolution === 'bundler' ? 'esnext' : moduleResolution;
-  const options = { module, moduleResolution, target: 'es2022', types: ['node'], strict: true, skipLibCheck: false };
+  const options = { module, moduleResolution, target: 'es2022', types: ['node'], strict: true, skipLibCheck };
   const config = `${moduleResolution}.json`;
   await writeFile(join(project.folder, config), JSON.stringify({ compilerOptions: options, files: [file] }));
   await project.run(compiler, '--project', config);
@@ -119,6 +126,62 @@ describe('with its dependencies only', () => {
     expect(brokenLinks(folder, documents)).toEqual([]);
   });
 
+  test('imports only modules that an install provides: Node, its own, dependencies and optional peers', async () => {
+    const { dependencies, peerDependencies } = packageJson;
+    const provided = new Set([...Object.keys(dependencies), ...Object.keys(peerDependencies), 'hubline']);
+    const folder = join(project.folder, 'node_modules/hubline/dist');
+    const files = await readdir(folder, { recursive: true });
+    const missing = new Map<string, string>();
+    for (const file of files.filter((path) => /\.(js|d\.ts)$/.test(path))) {
+      for (const specifier of importsOf(await readFile(join(folder, file), 'utf8'))) {
+        const name = /^(@[^/]+\/)?[^/]+/.exec(specifier)?.[0] ?? '';
+        const isFound = /^(\.|node:)/.test(specifier) || builtinModules.includes(specifier) || provided.has(name);
+        if (!isFound) missing.set(specifier, file);
+      }
+    }
+    expect(missing).toEqual(new Map());
+  });
+
+  test('names the licenses of the packages whose code it contains', async () => {
+    const dist = join(project.folder, 'node_modules/hubline/dist');
+    const [library, page] = await Promise.all(
+      ['THIRD-PARTY-LICENSES.txt', 'page/THIRD-PARTY-LICENSES.txt'].map((file) => readFile(join(dist, file), 'utf8')),
+    );
+    const vendors = ['@ai-sdk/anthropic', '@ai-sdk/google', '@ai-sdk/openai', '@ai-sdk/openai-compatible'];
+    for (const name of [...vendors, '@ai-sdk/provider', '@ai-sdk/provider-utils', 'eventsource-parser', 'zod']) {
+      expect(library).toContain(`\n${name} `);
+    }
+    expect(library).toContain('TERMS AND CONDITIONS FOR USE, REPRODUCTION, AND DISTRIBUTION');
+    expect(page).toContain('\npreact ');
+  });
+
+  test('the provider of every vendor works', async () => {
+    const mock = await LLMock.create({ port: 0, strict: true });
+    onTestFinished(() => mock.stop());
+    mock.onMessage('hello', { content: 'Hi there!' });
+    const script = `
+      import { AnthropicProvider, GeminiProvider, OpenAIProvider } from 'hubline/agents';
+      const [apiKey, baseUrl] = ['key-of-a-test', '${mock.url}/v1'];
+      const providers = [
+        new OpenAIProvider({ apiKey, baseUrl, dialect: 'openai' }),
+        new OpenAIProvider({ apiKey, baseUrl, api: 'responses' }),
+        new OpenAIProvider({ apiKey, baseUrl }),
+        new AnthropicProvider({ apiKey, baseUrl }),
+        new GeminiProvider({ apiKey, baseUrl: baseUrl + 'beta' }),
+      ];
+      const answers = [];
+      for (const provider of providers) {
+        const { content } = await provider.chat([{ role: 'user', content: 'hello' }], { model: 'm' });
+        let streamed = '';
+        for await (const part of provider.chatStream([{ role: 'user', content: 'hello' }], { model: 'm' })) {
+          streamed += part.content ?? '';
+        }
+        answers.push([content, streamed]);
+      }
+      console.log(JSON.stringify(answers));`;
+    expect(await runScript('vendors.js', script)).toEqual(Array(5).fill(['Hi there!', 'Hi there!']));
+  });
+
   test('contains no tests', async () => {
     const files = await readdir(join(project.folder, 'node_modules/hubline'), { recursive: true });
     expect(files).toEqual(expect.arrayContaining(['LICENSE', 'README.md', 'dist/index.js', 'dist/index.d.ts']));
@@ -171,7 +234,7 @@ describe('with the peers of the transports', () => {
 
   test('the oldest supported TypeScript infers the types of a program', async () => {
     await cp(here('consumer.ts'), join(project.folder, 'consumer.ts'));
-    await compile('consumer.ts', 'nodenext', join(project.folder, 'node_modules/.bin/tsc'));
+    await compile('consumer.ts', 'nodenext', { compiler: join(project.folder, 'node_modules/.bin/tsc') });
   });
 
   test('a type-checked program that imports all entry points works', async () => {
@@ -189,5 +252,17 @@ describe('with the peers of the transports', () => {
     expect(stderr).toBe('');
     const page = await readFile(here('../dist/page/index.html'), 'utf8');
     expect(JSON.parse(stdout)).toEqual({ count: 3, greeting: 'Hello, Ada!', page, stored: 'Ada', shipped: 'A-1' });
+  });
+});
+
+describe('with the AI SDK', () => {
+  beforeAll(() => project.install('--install-strategy=linked', '@types/node@20', 'ai@6', '@ai-sdk/provider@3'));
+
+  test.each(['nodenext', 'bundler'] as const)('models have its types, under %s, and work', async (moduleResolution) => {
+    await cp(here('ai-sdk.ts'), join(project.folder, 'ai-sdk.ts'));
+    // Its own declarations refer to packages that it does not install.
+    await compile('ai-sdk.ts', moduleResolution, { skipLibCheck: true });
+    const { stdout } = await project.run(process.execPath, 'ai-sdk.js');
+    expect(JSON.parse(stdout)).toEqual(['one', 'two', 'three']);
   });
 });

@@ -1,6 +1,7 @@
 import preact from '@preact/preset-vite';
 import { defineConfig, loadEnv } from 'vite';
 import { viteSingleFile } from 'vite-plugin-singlefile';
+import { bundledLicenses } from '../scripts/package/bundled-licenses.js';
 
 const root = import.meta.dirname;
 
@@ -9,7 +10,7 @@ export default defineConfig(({ command, mode }) => {
   const { HUBLINE_API = 'http://127.0.0.1:4000' } = loadEnv(mode, root, 'HUBLINE_');
   return {
     root,
-    plugins: [command === 'serve' && preact(), viteSingleFile()],
+    plugins: [command === 'serve' && preact(), bundledLicenses(), viteSingleFile()],
     // Calls of `h` take children as arguments, which makes the built page smaller than the JSX runtime does.
     ...(command === 'build' && {
       oxc: {
