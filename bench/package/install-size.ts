@@ -5,11 +5,12 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { withVersion } from '../measuring/peer-version.js';
-import type { Row } from '../measuring/row.js';
+import type { Row, Target } from '../measuring/row.js';
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const peers = ['moleculer', 'ai', '@openai/agents', '@bull-board/express'];
+const target: Target = { of: 'figure', limit: 'at most', value: 8 };
 
 interface Installed {
   readonly megabytes: number;
@@ -28,7 +29,13 @@ export async function installSize(): Promise<Row[]> {
       const name = withVersion(peer);
       const other = await install(name.replace(/ (?=[^ ]+$)/, '@'), join(folder, String(index)));
       for (const unit of ['megabytes', 'packages'] as const) {
-        rows.push({ scenario: 'install', unit, hubline: hubline[unit], peer: { name, figure: other[unit] } });
+        rows.push({
+          scenario: 'install',
+          unit,
+          hubline: hubline[unit],
+          peer: { name, figure: other[unit] },
+          ...(index === 0 && unit === 'megabytes' && { target }),
+        });
       }
     }
     return rows;
