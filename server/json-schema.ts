@@ -105,9 +105,6 @@ function isExhausted(error: unknown): boolean {
   return error instanceof BudgetExceeded || error instanceof RangeError;
 }
 
-// Loaded when the first JSON Schema is compiled: programs without one do not pay for ajv at import.
-const require = createRequire(import.meta.url);
-
 const options: Options = {
   logger: false,
   validateFormats: false,
@@ -158,6 +155,8 @@ type AjvClass = new (options: Options) => Ajv;
 
 function ajvClassFor(schema: JsonSchema): AjvClass {
   const isDraft7 = typeof schema['$schema'] === 'string' && /draft-07/.test(schema['$schema']);
+  // Loaded with the first JSON Schema: programs without one do not pay for ajv at import.
+  const require = createRequire(import.meta.url);
   // Matches the types that ajv declares for these two modules.
   const { default: Ajv } = require(isDraft7 ? 'ajv' : 'ajv/dist/2020') as { default: AjvClass };
   return Ajv;

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { rm } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -31,14 +31,19 @@ const logResolved = `
     return resolved;
   }`;
 
-/** Returns the packages that a script loads, and the chunks with the code of packages, such as `ai-sdk-openai`. */
-async function packagesLoadedBy(script: string, entry = 'agents/index.js'): Promise<string[]> {
+/** Returns the URLs of the modules that an entry point and a script load. */
+function modulesLoadedBy(script: string, entry: string): Promise<string> {
   const hook = `data:text/javascript,${encodeURIComponent(logResolved)}`;
-  const urls = await evaluate(`
+  return evaluate(`
     import { register } from 'node:module';
     register(${JSON.stringify(hook)});
     const agents = await import(${JSON.stringify(`${built}/${entry}`)});
     ${script}`);
+}
+
+/** Returns the packages that a script loads, and the chunks with the code of packages, such as `ai-sdk-openai`. */
+async function packagesLoadedBy(script: string, entry = 'agents/index.js'): Promise<string[]> {
+  const urls = await modulesLoadedBy(script, entry);
   const packages = /node_modules\/(?!\.cache)((?:@[^/]+\/)?[^/\n]+)|chunks\/((?:ai-sdk|zod)[^.]*)\.js/g;
   return [...new Set([...urls.matchAll(packages)].map(([, name, chunk]) => name ?? chunk ?? ''))].sort();
 }
@@ -58,6 +63,18 @@ test('the first call loads the code of its vendor, and no package', async () => 
     const provider = new agents.AnthropicProvider({ apiKey: 'k', baseUrl: 'http://127.0.0.1:1/v1' });
     await provider.chat([{ role: 'user', content: 'x' }], { model: 'm' }).catch(() => {});`);
   expect(called).toEqual(['ai-sdk', 'ai-sdk-anthropic', 'zod']);
+});
+
+test('importing hubline/agents loads neither the code of a call nor a slow module of Node', async () => {
+  const urls = await modulesLoadedBy('', 'agents/index.js');
+  expect(urls).toContain('chunks/core.js');
+  expect(urls).not.toMatch(/language-model-call|mcp-sdk|node:(crypto|child_process|net|http|fs|worker_threads)\n/);
+});
+
+test('a module that importing hubline/agents loads is ASCII', async () => {
+  const urls = (await modulesLoadedBy('', 'agents/index.js')).split('\n').filter((url) => url.includes('/chunks/'));
+  const texts = await Promise.all(urls.map((url) => readFile(new URL(url), 'utf8')));
+  expect(texts.map((text) => text.match(/[\u0080-\uffff]/))).toEqual(urls.map(() => null));
 });
 
 const hang = `new Promise(() => {})`;

@@ -18,7 +18,7 @@ import {
   type McpResource,
   readResource,
 } from './mcp-context.js';
-import { loadMcpSdk, type McpSdk } from './mcp-sdk.js';
+import type { McpSdk } from './mcp-sdk.js';
 import { checkMcpServer, labelOf, type McpHttpServer, type McpServer } from './mcp-server.js';
 
 /** Options of {@link mcpTools}. */
@@ -93,7 +93,7 @@ export async function mcpTools(server: McpServer, options: McpToolsOptions = {})
   check.durationMs('timeoutMs', timeoutMs, { min: 1, max: maxTimeoutMs });
   check.that(typeof logger?.error === 'function', 'logger', 'a Logger', logger);
   const settings = { allow: allow && new Set(allow), prefix, timeoutMs, logger: guardLogger(logger) };
-  const tools = new ServerTools(await loadMcpSdk(), server, settings);
+  const tools = new ServerTools(await loadSdk(), server, settings);
   await tools.connection.start();
   const unknown = allow?.find((name) => !tools.offers(name));
   if (unknown !== undefined) {
@@ -132,12 +132,18 @@ export async function finishMcpAuthorization(server: McpHttpServer, code: string
   if (typeof code !== 'string' || code === '') {
     throw new InvalidOptionError(`code of ${owner}`, 'a non-empty string', code, 'type');
   }
-  const sdk = await loadMcpSdk();
+  const sdk = await loadSdk();
   try {
     await sdk.authorize(server, code);
   } catch (error) {
     throw toConnectionError(labelOf(server), sdk.explain(error) ?? { reason: 'did not accept the code' });
   }
+}
+
+/** Loads the SDK, and the code that uses it. @throws {MissingPackageError} */
+async function loadSdk(): Promise<McpSdk> {
+  const { loadMcpSdk } = await import('./mcp-sdk.js');
+  return loadMcpSdk();
 }
 
 /** Longest delay of a timer. */

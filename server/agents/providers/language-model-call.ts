@@ -13,9 +13,10 @@ import type { ModelOptions } from '../model/model-provider.js';
 import type { Part } from '../model/part.js';
 import { isErrorContent } from '../tools/tool-executor.js';
 import { readReplay } from './answer-builder.js';
-import { type SplitResult, splitResult, toUserParts } from './prompt-media.js';
+import { readableMessages, type SplitResult, splitResult, toUserParts } from './prompt-media.js';
 import {
   addInstruction,
+  addsJsonTool,
   isResponses,
   isStored,
   markCacheable,
@@ -27,13 +28,32 @@ import { describeUnsaid, isStrictSchema } from './wire-schema.js';
 
 type AssistantPart = Extract<LanguageModelV3Message, { role: 'assistant' }>['content'][number];
 
+/** Call of a language model. */
+export interface ModelCall {
+  readonly options: LanguageModelV3CallOptions;
+  readonly names: ToolNames;
+}
+
 /**
- * Returns the options of a call of a language model.
+ * Returns a call of a language model.
  *
  * @throws {OrphanToolMessageError}
  * @throws {InvalidOptionError} if the vendor does not offer a setting
+ * @throws {UnsupportedPartError}
  */
-export function toCall(
+export async function toModelCall(
+  messages: readonly Message[],
+  options: ModelOptions,
+  model: Pick<LanguageModelV3, 'provider' | 'modelId' | 'supportedUrls'>,
+): Promise<ModelCall> {
+  // The package of older Anthropic models has a tool of its own.
+  const reserved = addsJsonTool(options, model.provider, model.modelId) ? ['json'] : [];
+  const names = new ToolNames(options.tools, reserved);
+  const sent = messages.some(({ parts }) => parts !== undefined) ? await readableMessages(messages, model) : messages;
+  return { options: toCall(sent, options, model, names), names };
+}
+
+function toCall(
   messages: readonly Message[],
   options: ModelOptions,
   { provider, modelId }: Pick<LanguageModelV3, 'provider' | 'modelId'>,

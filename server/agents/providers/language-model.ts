@@ -12,10 +12,9 @@ import {
 import { CutStreamError } from '../model/provider-error.js';
 import { noUsage } from '../model/token-usage.js';
 import { AnswerBuilder, StreamAssembler } from './answer-builder.js';
-import { ToolNames, toCall } from './language-model-call.js';
-import { readableMessages, toMediaError } from './prompt-media.js';
+import type { ModelCall, ToolNames } from './language-model-call.js';
+import { toMediaError } from './prompt-media.js';
 import { toProviderError } from './to-provider-error.js';
-import { addsJsonTool } from './vendor-settings.js';
 
 /** AI SDK language model of specification v3 or v4, as created by the AI SDK's vendor packages. */
 export interface LanguageModel {
@@ -99,9 +98,7 @@ export function languageModelProvider(
     async chat(messages: Message[], options: ModelOptions): Promise<ModelResponse> {
       checkModelOptionNames(options);
       const model = await modelOf(options.model);
-      const names = toolNamesOf(options, model);
-      const sent = messages.some(hasParts) ? await readableMessages(messages, model) : messages;
-      const call = toCall(sent, options, model, names);
+      const { options: call, names } = await toCall(messages, options, model);
       try {
         const result = await model.doGenerate(call);
         // A package may read an error with status 200 as an answer without content.
@@ -117,9 +114,7 @@ export function languageModelProvider(
     async *chatStream(messages: Message[], options: ModelOptions): AsyncGenerator<ModelStreamChunk> {
       checkModelOptionNames(options);
       const model = await modelOf(options.model);
-      const names = toolNamesOf(options, model);
-      const sent = messages.some(hasParts) ? await readableMessages(messages, model) : messages;
-      const call = toCall(sent, options, model, names);
+      const { options: call, names } = await toCall(messages, options, model);
       try {
         const { stream } = await model.doStream(call);
         yield* readStream(stream, model.provider, names);
@@ -130,13 +125,10 @@ export function languageModelProvider(
   };
 }
 
-function hasParts({ parts }: Message): boolean {
-  return parts !== undefined;
-}
-
-/** Returns the names of the tools of a call. The package of older Anthropic models has a tool of its own. */
-function toolNamesOf(options: ModelOptions, { provider, modelId }: LanguageModel): ToolNames {
-  return new ToolNames(options.tools, addsJsonTool(options, provider, modelId) ? ['json'] : []);
+/** Returns a call. Its code is as large as that of a vendor, and loaded like that. */
+async function toCall(messages: readonly Message[], options: ModelOptions, model: LanguageModelV3): Promise<ModelCall> {
+  const { toModelCall } = await import('./language-model-call.js');
+  return toModelCall(messages, options, model);
 }
 
 async function* readStream(

@@ -1,5 +1,5 @@
-import { randomUUID } from 'node:crypto';
 import type { Clock, Timer } from '../../transports/clock.js';
+import { nodeCrypto } from '../../transports/derived-ids.js';
 import type { KeyValueStore } from '../../transports/key-values.js';
 import { describedRule, type Limit, type LimitDescription, placeOf, stateKeyOf } from './limit.js';
 import { type LimitChange, type LimitRule, leaseMs, renewPermits, returnPermits, takePermits } from './limit-state.js';
@@ -120,7 +120,7 @@ export class LimitKeeper {
     return new Promise((resolve, reject) => {
       const { rule, stateKey } = placeOf(limit);
       const placed = this.#requests.get(stateKey);
-      const request = { id: randomUUID().slice(0, 13), resolve, reject };
+      const request = { id: nodeCrypto().randomUUID().slice(0, 13), resolve, reject };
       if (placed !== undefined) {
         placed.requests.push(request);
         return;
@@ -175,7 +175,7 @@ export class LimitKeeper {
    * way if there is no room: see `isHeld` and `waitMs`.
    */
   async reserve({ rule, stateKey }: SpendPlace, amount: number): Promise<Reservation | SpendChange> {
-    const id = randomUUID().slice(0, 13);
+    const id = nodeCrypto().randomUUID().slice(0, 13);
     const change = await this.#changeInLine(stateKey, (state, now) => reserveSpend(rule, state, now, id, amount));
     if (!change.isReserved) return change;
     this.#hold(stateKey, id, (state, now, ids) => renewSpend(rule, state, now, ids));
