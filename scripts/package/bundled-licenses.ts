@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Plugin } from 'vite';
 
 /** Name of the file with the licenses, beside the bundle. */
-export const licensesFile = 'THIRD-PARTY-LICENSES.txt';
+const licensesFile = 'THIRD-PARTY-LICENSES.txt';
 
 /** Package whose code is in the bundle. */
 interface BundledPackage {
