@@ -4,7 +4,9 @@ import { type Fleet, startFleet } from '../workers/fleet.js';
 import { failsForGood, workflowSteps } from '../workers/scenarios.js';
 import { isLong, type SetScene, setPostgresScene, setScene, until } from '../workers/scene.js';
 
-const events = isLong ? 10_000 : 500;
+const events = isLong ? 60_000 : 500;
+// One kill each.
+const portion = isLong ? 120 : 500;
 const runs = isLong ? 500 : 50;
 const maxCrashes = 3;
 // The first of three crashes may precede the start of the handler. The other two follow the note of that start, and one of
@@ -22,7 +24,7 @@ describe.each<[string, SetScene]>([
     const done = new AbortController();
     const killing = fleet.killEvery(400, done.signal);
 
-    await emitAmongKills(events, 500, fleet, (n) => hub.emit('work', { n }));
+    await emitAmongKills(events, portion, fleet, (n) => hub.emit('work', { n }));
     await until('all events settled', async () => (await ended(hub, 'settled')) === events);
     done.abort();
     await killing;

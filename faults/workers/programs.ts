@@ -6,6 +6,7 @@ import { buildPrograms } from '../../scripts/build-programs.js';
 export default function setUp(project: TestProject): Promise<() => Promise<void>> {
   return buildPrograms(project, join(import.meta.dirname, '..'), {
     worker: 'workers/worker.ts',
+    'order-worker': 'kills/order-worker.ts',
     'traced-worker': 'traced-worker.ts',
     'every-feature-worker': 'kills/every-feature-worker.ts',
     'sqlite-worker': 'sqlite/sqlite-worker.ts',
