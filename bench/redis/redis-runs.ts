@@ -112,7 +112,7 @@ async function executedCommands(admin: Redis): Promise<number> {
 }
 
 async function runOfSteps(url: string): Promise<ClosableContender> {
-  const hub = createHub({ transport: redisTransport({ url, prefix: randomUUID() }), concurrency });
+  const hub = createHub({ transport: redisTransport({ url, prefix: randomUUID() }), concurrency, logger: false });
   const ended = countdown();
   const workflow = hub.workflow(chainWorkflow(() => ended.count()));
   await hub.start();

@@ -8,6 +8,7 @@ const events = isLong ? 60_000 : 500;
 // One kill each.
 const portion = isLong ? 120 : 500;
 const runs = isLong ? 500 : 50;
+const timeout = isLong ? 1_800_000 : 300_000;
 const maxCrashes = 3;
 // The first of three crashes may precede the start of the handler. The other two follow the note of that start, and one of
 // them may fall between the note and the start.
@@ -17,7 +18,7 @@ describe.each<[string, SetScene]>([
   ['Redis', (types) => setScene(types)],
   ['Postgres', setPostgresScene],
 ])('on %s', (name, set) => {
-  it(`${events} events end exactly once while workers are killed at random`, async () => {
+  it(`${events} events end exactly once while workers are killed at random`, { timeout }, async () => {
     const { hub, workers, ledger } = await set(['work', 'settled']);
     const fleet = await startFleet(4, { ...workers('work'), maxCrashes });
     onTestFinished(() => fleet.stop());

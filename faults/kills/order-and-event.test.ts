@@ -12,8 +12,12 @@ import { isLong, until } from '../workers/scene.js';
 const kills = isLong ? 200 : 6;
 const committed = 3;
 const clients = ['pg', 'drizzle', 'prisma'];
+// Each process starts after the death of the one before.
+const timeout = 60_000 + kills * 10_000;
 
-it(`an order has its event, and an event its order, whichever of ${kills} processes dies between the two writes`, async () => {
+it(`an order has its event, and an event its order, whichever of ${kills} processes dies between the two writes`, {
+  timeout,
+}, async () => {
   const { url, release } = await startPostgresServer();
   onTestFinished(release);
   const pool = new Pool({ connectionString: url });
