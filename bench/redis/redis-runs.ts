@@ -55,7 +55,7 @@ async function stepsBesideJobs(url: string): Promise<Row[]> {
 /** Commands that Redis executes per step, those of scripts included, for few and for many parallel steps. */
 async function commandsPerStep(url: string): Promise<Row[]> {
   const admin = new Redis(url);
-  const hub = createHub({ transport: redisTransport({ url, prefix: randomUUID() }), concurrency });
+  const hub = createHub({ transport: redisTransport({ url, prefix: randomUUID() }), concurrency, logger: false });
   const all = hub.workflow(
     createWorkflow({
       name: 'all',
@@ -112,7 +112,7 @@ async function executedCommands(admin: Redis): Promise<number> {
 }
 
 async function runOfSteps(url: string): Promise<ClosableContender> {
-  const hub = createHub({ transport: redisTransport({ url, prefix: randomUUID() }), concurrency, logger: false });
+  const hub = createHub({ transport: redisTransport({ url, prefix: randomUUID() }), concurrency });
   const ended = countdown();
   const workflow = hub.workflow(chainWorkflow(() => ended.count()));
   await hub.start();
