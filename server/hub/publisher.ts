@@ -97,10 +97,7 @@ export class Publisher implements EventPublisher {
     this.service = transport.service;
     this.#registry = registry;
     this.#services = services;
-    this.#publish = (envelopes) => {
-      const sent = transport.publish(envelopes);
-      return sent instanceof Promise ? sent.catch(refuseEmit) : sent;
-    };
+    this.#publish = (envelopes) => transport.publish(envelopes);
     this.#transport = transport;
     this.#tags = new TagIndex(transport.log);
     this.#sendOptions = { errorInfo: redactor.info };
@@ -310,7 +307,11 @@ export class Publisher implements EventPublisher {
   }
 
   async #receiptWhen(sent: Promise<readonly Receipt[]>, envelope: Envelope): Promise<Receipt> {
-    return this.#receiptOf(envelope, await sent);
+    try {
+      return this.#receiptOf(envelope, await sent);
+    } catch (error) {
+      throw refusedEmit(error);
+    }
   }
 
   #receiptOf(envelope: Envelope, [receipt]: readonly Receipt[]): Receipt {
@@ -344,7 +345,8 @@ export class Publisher implements EventPublisher {
         const accepted = await observeSends(batch, this.#publish, this.#sendOptions);
         receipts.push(...accepted);
         this.#reportUnsubscribed(batch[accepted.findIndex(({ unsubscribed }) => unsubscribed === true)]);
-      } catch (error) {
+      } catch (failure) {
+        const error = refusedEmit(failure);
         if (receipts.length === 0) throw error;
         throw new PartialEmitError(event.type, receipts.length, envelopes.length, error);
       }
@@ -492,9 +494,9 @@ function eventTarget(event: RegisteredEvent): DraftTarget {
   return { type, name: type, schema, dedupeWindowMs, keySource: event };
 }
 
-/** @throws the error of a publication, which says how to repeat an emit */
-function refuseEmit(error: unknown): never {
-  throw error instanceof TransportUnavailableError ? error.ofEmit() : error;
+/** Returns the error of a publication, which says how to repeat an emit. */
+function refusedEmit(error: unknown): unknown {
+  return error instanceof TransportUnavailableError ? error.ofEmit() : error;
 }
 
 /** Returns the events that have tags: those of most types have none. */
