@@ -1,3 +1,4 @@
+import { InvalidOptionError, quote } from '../errors.js';
 import {
   type AgentDescription,
   type AgentHour,
@@ -36,7 +37,14 @@ export interface AgentSpec {
   /** Provider and model, and those that replace them after a failure. */
   readonly candidates: readonly [ModelCandidate, ...ModelCandidate[]];
   /** Schema of the answers, and the number of corrections per run. */
-  readonly output: { readonly schema: OutputSchema; readonly retries: number } | undefined;
+  readonly output:
+    | {
+        readonly schema: OutputSchema;
+        readonly retries: number;
+        /** The schema as the config has it. */
+        readonly given: object;
+      }
+    | undefined;
   /** Returns the agent's tools, with `delegate` if there is another agent to delegate to. */
   readonly tools: () => ToolRegistry;
   /** Present if the tools are a function of the turn. `tools` then lacks them. */
@@ -73,8 +81,11 @@ export interface AgentSpec {
 
 /** Counters of an agent in this process since its creation. */
 export interface AgentTotals {
-  /** Runs by status. `aborted` counts runs that rejected with their signal's reason. */
-  readonly runs: Record<AgentRunStatus | 'aborted', number>;
+  /**
+   * Runs by status. `aborted` counts runs that rejected with their signal's reason, `handed_over` those that another agent
+   * continued; it is absent before the first one.
+   */
+  readonly runs: Record<AgentRunStatus | 'aborted', number> & { handed_over?: number };
   /** Tokens of the agent's own model calls, without those of delegates. */
   readonly tokenUsage: TokenUsage;
   /** Durations of the runs that ended, aborted ones excluded. */
@@ -103,6 +114,11 @@ export function countRun(totals: AgentTotals, status: AgentRunStatus, durationMs
   totals.runs[status]++;
   totals.durations.addBucket(durationBucket(durationMs), 1);
   totals.durations.noteLongest(durationMs);
+}
+
+/** Counts a run that another agent continues. */
+export function countHandedOver({ runs }: AgentTotals): void {
+  runs.handed_over = (runs.handed_over ?? 0) + 1;
 }
 
 /** Returns counters that are all zero. */
@@ -171,14 +187,48 @@ function reachable(agents: readonly (AgentSpec | undefined)[]): AgentSpec[] {
   return [...found];
 }
 
+/**
+ * Returns the agents that may take a conversation over from an agent, also from one that took it over.
+ *
+ * @throws {InvalidOptionError} if one of them is not an agent from createAgent, or answers in another form
+ */
+export function takersOf(agent: AgentSpec): readonly AgentSpec[] {
+  const found = new Set([agent]);
+  // A set iterates over what is added meanwhile.
+  for (const { name, registry } of found) {
+    for (const other of registry?.list() ?? []) {
+      if (other.name === name || registry?.takesOver(other.name) !== true) continue;
+      const taker = specOf(other);
+      const owner = `agent ${quote(other.name)}, registered with handoff: true,`;
+      if (taker === undefined) throw new InvalidOptionError(owner, 'an agent from createAgent', other);
+      if (agent.output !== undefined && taker.output?.given !== agent.output.given) {
+        const same = `the same outputSchema object as ${quote(agent.name)}, which can hand over to it`;
+        throw new InvalidOptionError(`outputSchema of ${owner}`, same, taker.output && 'another one');
+      }
+      found.add(taker);
+    }
+  }
+  found.delete(agent);
+  return [...found];
+}
+
+/** Returns the agent that takes a conversation over from an agent, if it can. */
+export function takerOf({ registry }: AgentSpec, name: string): AgentSpec | undefined {
+  const taker = registry?.takesOver(name) === true ? registry.get(name) : undefined;
+  return taker && specOf(taker);
+}
+
 function introspectAgent(spec: AgentSpec): AgentDescription {
   const { name, description, model, tools, turnTools, registry, totals, tokenBudget, costBudget, spendLimits } = spec;
+  const others = (registry?.list() ?? []).map((other) => other.name).filter((other) => other !== name);
+  const handoffs = others.filter((other) => registry?.takesOver(other) === true);
   return {
     name,
     ...(description !== undefined && { description }),
     model: model.model,
     tools: (turnTools?.latest ?? tools()).getDefinitions().map((tool) => tool.name),
-    delegates: (registry?.list() ?? []).map((other) => other.name).filter((other) => other !== name),
+    delegates: others,
+    ...(handoffs.length > 0 && { handoffs }),
     runs: { ...totals.runs },
     tokenUsage: shownUsage(totals.tokenUsage),
     begun: totals.begun,

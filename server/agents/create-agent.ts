@@ -24,7 +24,6 @@ import type {
 import type { SettledAgentRun } from './agent/run-result.js';
 import { type AgentSpec, createTotals, introspectable } from './agent-spec.js';
 import { toHandler } from './as-handler.js';
-import { observeRun } from './gen-ai-operations.js';
 import type { AgentMemory } from './memory/conversation-memory.js';
 import { checkModelOptions, type ModelOptions, type ModelProvider } from './model/model-provider.js';
 import { resolveOutputSchema, withFormat } from './model/output-schema.js';
@@ -33,6 +32,7 @@ import type { TokenUsage } from './model/token-usage.js';
 import { AgentRegistry, createToolSource, createTurnTools } from './multi-agent/delegation.js';
 import { candidatesOf, type FallbackEntry } from './providers/fallback-provider.js';
 import { MaxTokensLimit, type ModelCandidate } from './run/candidate-caller.js';
+import { observeLocally } from './run/handoff.js';
 import { runAgent } from './run/run-agent.js';
 import { type RunRequest, toRequest } from './run/run-request.js';
 import type { Tool } from './tools/tool.js';
@@ -57,7 +57,7 @@ export function createAgent<TData = unknown>(config: AgentConfig<TData>): ModelA
   const { name, description } = spec;
   // The schema of the spec returns values of this type.
   const start = (request: RunRequest): Promise<SettledAgentRun<TData>> => {
-    return observed(spec, request) as Promise<SettledAgentRun<TData>>;
+    return observeLocally(request, spec, () => runAgent(spec, request)) as Promise<SettledAgentRun<TData>>;
   };
   const agent: ModelAgent<TData> = {
     name,
@@ -74,20 +74,6 @@ export function createAgent<TData = unknown>(config: AgentConfig<TData>): ModelA
     asHandler: (options = {}) => toHandler(agent, options),
   };
   return introspectable(agent, spec);
-}
-
-/** Runs an agent, and observes the part of its run that this process executes. */
-async function observed(spec: AgentSpec, request: RunRequest): Promise<SettledAgentRun> {
-  const { place, runId } = request;
-  if (place === undefined) return observeRun(spec, runId, () => runAgent(spec, request));
-  const runHere = (): Promise<SettledAgentRun | undefined> =>
-    new Promise((resolve, reject) => {
-      place.run.onLeave(() => resolve(undefined));
-      runAgent(spec, request).then(resolve, reject);
-    });
-  const result = await observeRun(spec, runId, runHere);
-  // The run is suspended, or another process has it: nothing of it may go on here.
-  return result ?? new Promise<never>(() => {});
 }
 
 /** Options of `createAgent`. `TData` is the output type of `outputSchema`. */
@@ -335,7 +321,7 @@ function resolveAgentConfig(config: AgentConfig): AgentSpec {
     provider: first.provider,
     model: first.model,
     candidates: [first, ...others],
-    output: output && { schema: output, retries: outputRetries },
+    output: output && outputSchema && { schema: output, retries: outputRetries, given: outputSchema },
     tools: createToolSource(name, ownTools, registry, model.tools),
     turnTools: turnTools && createTurnTools(name, turnTools, registry, model.tools),
     hooks: { prepareTurn, beforeTool, afterModel },

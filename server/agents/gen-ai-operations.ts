@@ -30,14 +30,17 @@ interface ObservedDebateResult {
 /**
  * Observes the run of an agent. A run that does not complete is recorded as failed. `run` resolves with `undefined` if a
  * durable run leaves the process.
+ *
+ * @param usage tokens of the agent's part of the run, if others have a part in it
  */
 export function observeRun<T extends AgentRunResult | undefined>(
   agent: ObservedAgent,
   runId: string,
   run: () => Promise<T>,
+  usage?: TokenUsage,
 ): Promise<T> {
   const loading = loadOpenTelemetry();
-  if (loading !== undefined) return loading.then(() => observeRun(agent, runId, run));
+  if (loading !== undefined) return loading.then(() => observeRun(agent, runId, run, usage));
   const api = openTelemetry();
   if (api === undefined) return run();
   const operation = start(api, 'invoke_agent', agent.name, modelOf(agent), {
@@ -51,7 +54,7 @@ export function observeRun<T extends AgentRunResult | undefined>(
       operation.set({ 'hubline.released': true });
       return;
     }
-    operation.set({ ...usageOf(result.tokenUsage), 'hubline.run.status': result.status });
+    operation.set({ ...usageOf(usage ?? result.tokenUsage), 'hubline.run.status': result.status });
     if (result.status !== 'completed') operation.fail(result.error ?? new AgentRunError(result));
   });
 }

@@ -208,8 +208,26 @@ function limitNotes({ spendLimits = [] }: AgentOverview, unit: 'tokens' | 'cost'
   ));
 }
 
+interface OtherAgentsProps {
+  readonly verb: string;
+  readonly names: readonly string[];
+  readonly query: string;
+}
+
+/** Note with links to other agents, if there are any. */
+function OtherAgents({ verb, names, query }: OtherAgentsProps): JSX.Element | null {
+  if (names.length === 0) return null;
+  const items = names.map((label) => ({ label, path: viewPath('agents', label) }));
+  return (
+    <ViewTableNote>
+      {verb} <Links items={items} query={query} />
+    </ViewTableNote>
+  );
+}
+
 function AgentRow({ agent, uses, isOpen, now, allTokens, query }: AgentRowProps): JSX.Element {
-  const { name, description, model, tools, delegates, tokenUsage, durationMs, approvalsWaiting } = agent;
+  const { name, description, model, tools, handoffs = [], tokenUsage, durationMs, approvalsWaiting } = agent;
+  const delegates = agent.delegates.filter((other) => !handoffs.includes(other));
   const { tokenBudget, costBudget } = agent;
   const day = spentInDay(agent, now);
   const row = useRef<HTMLTableRowElement>(null);
@@ -226,15 +244,8 @@ function AgentRow({ agent, uses, isOpen, now, allTokens, query }: AgentRowProps)
         </a>
         {description && <ViewTableNote>{description}</ViewTableNote>}
         {tools.length > 0 && <ViewTableNote>Tools: {tools.join(', ')}</ViewTableNote>}
-        {delegates.length > 0 && (
-          <ViewTableNote>
-            Delegates to{' '}
-            <Links
-              items={delegates.map((other) => ({ label: other, path: viewPath('agents', other) }))}
-              query={query}
-            />
-          </ViewTableNote>
-        )}
+        <OtherAgents verb="Delegates to" names={delegates} query={query} />
+        <OtherAgents verb="Hands over to" names={handoffs} query={query} />
       </th>
       <ViewTableCell label="Model">{model}</ViewTableCell>
       <ViewTableCell label="Runs">

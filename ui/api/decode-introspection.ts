@@ -38,7 +38,13 @@ const countColumn = optional(items(isNumber, 'a number'));
 const nullableColumn = optional(items(isNumberOrNull, 'a number or null'));
 const minutesColumn = optional(items(isMinutes, 'counts of at most 60 minutes'));
 
-const agentSummary = { name: string, model: string, tools: array(string), delegates: array(string) };
+const agentSummary = {
+  name: string,
+  model: string,
+  tools: array(string),
+  delegates: array(string),
+  handoffs: optional(array(string)),
+};
 
 /** Counts of a type or a workflow per service. */
 const serviceCounts = array(

@@ -30,6 +30,8 @@ export type AgentStreamEvent<TData = unknown> =
     }
   /** In order of completion: of parallel calls, the first to end comes first. `denied`: nobody approved the call. */
   | { readonly type: 'tool-result'; readonly turn: number; readonly toolResult: ToolResult; readonly denied?: true }
+  /** The next turns are those of another agent: agent `from` has handed the conversation over to agent `to`. */
+  | { readonly type: 'handoff'; readonly turn: number; readonly from: string; readonly to: string }
   | {
       readonly type: 'turn-end';
       readonly turn: number;

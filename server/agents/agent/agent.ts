@@ -84,6 +84,7 @@ export interface AgentHandlerOptions {
  * agent's `outputSchema`.
  */
 export interface AgentHandlerResult<TData = unknown> {
+  /** Agent that answered, see {@link AgentRunResult.agentName}. */
   agentName: string;
   runId: string;
   /** The final answer. */

@@ -23,8 +23,16 @@ const types: { readonly [Type in PublishedAgentEvent['type']]: true } = {
   'tool-call': true,
   'turn-end': true,
   'approval-requested': true,
+  handoff: true,
   'tool-result': true,
 };
+
+/** Types of the events that follow the calls of a turn. */
+const ofCalls: readonly string[] = [
+  'tool-result',
+  'approval-requested',
+  'handoff',
+] satisfies PublishedAgentEvent['type'][];
 
 /** Returns the event of an agent in the data of an entry; `undefined` for what the application publishes. */
 function agentEventOf(data: unknown): PublishedAgentEvent | undefined {
@@ -70,7 +78,7 @@ export class PublishedEventReader {
   } {
     const event = agentEventOf(data);
     // A repeated result takes the place of the one before it.
-    if (event?.type === 'tool-result' || event?.type === 'approval-requested') return { events: [event] };
+    if (event !== undefined && ofCalls.includes(event.type)) return { events: [event] };
     if (sequence < (this.#lastAttempts.get(step) ?? 0)) return { events: [] };
     return event === undefined ? { events: [], other: data } : { events: this.#readTurn(event, step, begins === true) };
   }

@@ -15,6 +15,7 @@ export type AgentRunStatus = 'completed' | 'failed' | 'max_iterations' | 'token_
 
 /** Result of a run. An agent of `createAgent` returns a {@link SettledAgentRun}, whose status narrows its fields. */
 export interface AgentRunResult<TData = unknown> {
+  /** Agent that answered: the one that was run, or the last one that took the conversation over. */
   agentName: string;
   /** `requestId` of the run options, else the id of the event, else a random UUID. */
   runId: string;

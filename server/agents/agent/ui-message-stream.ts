@@ -172,6 +172,10 @@ export class UIMessageWriter {
       }
       case 'tool-result':
         return this.#result(event.toolResult, event.denied === true);
+      case 'handoff': {
+        const { turn, from, to } = event;
+        return [{ type: 'data-handoff', id: `handoff-${turn}`, data: { from, to } }];
+      }
       case 'run-end':
         return this.end(event.result);
       default:
@@ -281,6 +285,8 @@ export type UIMessageChunk =
   | { type: 'data-object'; id: string; data: unknown }
   /** Text that `hub.send` sent to the run, where a turn read it. */
   | { type: 'data-sent-text'; id: string; data: { text: string } }
+  /** Agent `from` has handed the conversation over to agent `to`, which answers from here on. */
+  | { type: 'data-handoff'; id: string; data: { from: string; to: string } }
   /** Part that a tool or a step published. With an `id`, it takes the place of the one before it. */
   | { type: `data-${string}`; id?: string; data: unknown; transient?: boolean }
   | { type: 'tool-input-available'; toolCallId: string; toolName: string; input: unknown; dynamic: true }

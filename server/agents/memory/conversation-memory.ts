@@ -357,13 +357,14 @@ function isToolCall(value: unknown): value is ToolCall {
 function isExchangeMark(value: unknown): value is ExchangeMark {
   if (typeof value !== 'object' || value === null) return false;
   const fields: { [Key in keyof ExchangeMark]?: unknown } = value;
-  const { id, index, turns, toolCalls, usage, status, replaces, refusal } = fields;
+  const { id, index, turns, toolCalls, usage, status, replaces, refusal, agents } = fields;
   return (
     typeof id === 'string' &&
     [index, turns, toolCalls].every(isCount) &&
     isUsage(usage) &&
     statuses.includes(status) &&
     (replaces === undefined || typeof replaces === 'string') &&
-    (refusal === undefined || typeof refusal === 'string')
+    (refusal === undefined || typeof refusal === 'string') &&
+    (agents === undefined || (Array.isArray(agents) && agents.every((agent) => typeof agent === 'string')))
   );
 }

@@ -58,6 +58,8 @@ export class StoredExchange {
   /** Conversation before the exchange. */
   readonly earlier: readonly Message[];
   readonly resumed: ResumedExchange | undefined;
+  /** Agent that an earlier exchange handed the conversation over to; `undefined` if it is the one of the conversation. */
+  readonly holder: string | undefined;
   readonly #options: ExchangeOptions;
   readonly #unlock: () => Promise<void> | void;
   /** Resolves when other runs of the conversation may start. */
@@ -86,6 +88,10 @@ export class StoredExchange {
     const last = replacesLast && own === undefined ? others.at(-1) : undefined;
     this.#replaced = last?.id;
     const earlier = last?.id === undefined ? others : others.slice(0, -1);
+    this.holder = earlier
+      .at(-1)
+      ?.messages.findLast(({ exchange }) => exchange)
+      ?.exchange?.agents?.at(-1);
     this.earlier = withUniqueIds(earlier, callIdsOf(own?.messages ?? []));
   }
 

@@ -36,6 +36,11 @@ export interface ExchangeMark {
   truncated?: true;
   /** Reason for which `afterModel` refused this answer. Present on that answer only. */
   refusal?: string;
+  /**
+   * Agents of the exchange so far, if the conversation was handed over: the first one, and each that took it over. The
+   * last one has the conversation.
+   */
+  agents?: readonly string[];
 }
 
 /** One entry of a transcript. */

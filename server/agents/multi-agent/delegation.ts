@@ -1,7 +1,8 @@
 import { InvalidOptionError, messageOf, quote } from '../../errors.js';
 import type { HandlerCtx } from '../../hub/events/context.js';
+import { OptionChecker } from '../../options.js';
 import type { Logger } from '../../transports/transport.js';
-import { type Agent, type AgentRunOptions, isAgent } from '../agent/agent.js';
+import { type Agent, type AgentRunOptions, isAgent, type ModelAgent } from '../agent/agent.js';
 import { type AgentContext, contextWithMeter, type Lineage, lineageOf, meterOf } from '../agent/agent-context.js';
 import type { TurnStart } from '../agent/hooks.js';
 import type { AgentRunResult } from '../agent/run-result.js';
@@ -18,7 +19,17 @@ import type { ToolDefinition } from '../model/message.js';
 import { type SpendingLimits, SpendingMeter, TokenLedger, type UsageListener } from '../model/token-ledger.js';
 import { type CallSpending, noUsage, reportedUsage, usageSince } from '../model/token-usage.js';
 import type { Tool } from '../tools/tool.js';
+import { Handoff } from '../tools/tool-executor.js';
 import { ToolList, ToolRegistry } from '../tools/tool-registry.js';
+
+/** Options of {@link AgentRegistry.register}. */
+export interface RegistrationOptions {
+  /**
+   * Other agents hand the conversation over to the agent, with the tool `handoff`: it continues the same run in their
+   * place. Otherwise they delegate tasks to it, and continue with its answer. @default false
+   */
+  handoff?: boolean;
+}
 
 /**
  * Agents that can delegate to each other. Agents can be registered at any time; each run offers its model the agents
@@ -31,12 +42,27 @@ import { ToolList, ToolRegistry } from '../tools/tool-registry.js';
  */
 export class AgentRegistry {
   readonly #agents = new Map<string, Agent>();
+  readonly #takers = new Set<string>();
 
   /** Registers an agent. @throws {InvalidOptionError | DuplicateAgentError} */
-  register(agent: Agent): void {
+  register(agent: Agent): void;
+  /**
+   * Registers an agent of {@link createAgent} that can take conversations over.
+   *
+   * @throws {InvalidOptionError | DuplicateAgentError}
+   */
+  register(agent: ModelAgent, options: RegistrationOptions): void;
+  register(agent: Agent, options: RegistrationOptions = {}): void {
     if (!isAgent(agent)) throw new InvalidOptionError('agent', 'an agent from createAgent', agent);
+    new OptionChecker(options, ['handoff'], `agent ${quote(agent.name)}`).boolean('handoff', options.handoff);
     if (this.#agents.has(agent.name)) throw new DuplicateAgentError(agent.name);
     this.#agents.set(agent.name, agent);
+    if (options.handoff === true) this.#takers.add(agent.name);
+  }
+
+  /** Returns `true` if the agent of this name takes conversations over. */
+  takesOver(name: string): boolean {
+    return this.#takers.has(name);
   }
 
   /** Returns the agent of this name, or `undefined`. */
@@ -162,11 +188,18 @@ export function replaySpending(lineage: Lineage | undefined, spent: CallSpending
   if (limits !== undefined) limits.runs += spent.runs;
 }
 
+/** Counts a handoff to another agent as a delegated run. */
+export function countHandoff(from: AgentContext): void {
+  const limits = lineageOf(from)?.limits;
+  if (limits !== undefined) limits.runs++;
+}
+
 const toolName = 'delegate';
+const handoffName = 'handoff';
 
 /**
- * Returns a function that lists an agent's tools when a run starts. With a registry they include `delegate`. The list is
- * rebuilt only if other agents were registered, or a group of tools changed, since the last run.
+ * Returns a function that lists an agent's tools when a run starts. With a registry they include `delegate` and
+ * `handoff`, as far as there are agents for them. The list is rebuilt only if other agents were registered, or a group of tools changed, since the last run.
  *
  * @param offered definitions that the model is offered beside the tools
  * @throws {InvalidOptionError | InvalidSchemaError | DuplicateToolError}
@@ -178,21 +211,27 @@ export function createToolSource(
   offered: readonly ToolDefinition[] = [],
 ): () => ToolRegistry {
   let current = toRegistry(tools, offered);
-  const isTaken = [...tools, ...offered].some(({ name }) => name === toolName);
-  if (registry !== undefined && isTaken) throw new DuplicateToolError(toolName);
+  const taken = [...tools, ...offered].find(({ name }) => name === toolName || name === handoffName);
+  if (registry !== undefined && taken !== undefined) throw new DuplicateToolError(taken.name);
   const list = new ToolList(tools);
   let own = list.current;
-  let delegates = 0;
+  let known = 0;
   return () => {
     const others = registry?.list().filter(({ name }) => name !== agentName) ?? [];
     // Agents are never removed, so the count tells whether there are new ones.
-    if (others.length !== delegates || list.current !== own) {
-      delegates = others.length;
+    if (others.length !== known || list.current !== own) {
+      known = others.length;
       own = list.current;
-      const rest = delegates === 0 ? own : own.filter(({ name }) => name !== toolName);
+      const takers = others.filter(({ name }) => registry?.takesOver(name) === true);
+      const delegates = others.filter((other) => !takers.includes(other));
+      const added = [
+        ...(delegates.length > 0 ? [delegateTool(delegates)] : []),
+        ...(takers.length > 0 ? [handoffTool(takers)] : []),
+      ];
+      const rest = own.filter(({ name }) => !added.some((tool) => tool.name === name));
       // A tool that a server has now takes the place of a definition.
       const free = offered.filter(({ name }) => !rest.some((tool) => tool.name === name));
-      current = toRegistry(delegates === 0 ? rest : [...rest, delegateTool(others)], free);
+      current = toRegistry([...rest, ...added], free);
     }
     return current;
   };
@@ -244,18 +283,13 @@ interface DelegateInput {
 }
 
 function delegateTool(others: readonly Agent[]): Tool {
-  const who = others.map(({ name, description }) => `- ${name}${description === undefined ? '' : `: ${description}`}`);
   const tool: Tool<DelegateInput, unknown> = {
     name: toolName,
     description: 'Delegates a task to another agent and returns its answer. The other agent sees only the input.',
     parameters: {
       type: 'object',
       properties: {
-        agentName: {
-          type: 'string',
-          enum: others.map(({ name }) => name),
-          description: `Agent that performs the task:\n${who.join('\n')}`,
-        },
+        agentName: choiceOf(others, 'Agent that performs the task'),
         input: { type: 'string', description: 'The complete task, with all information that it requires' },
       },
       required: ['agentName', 'input'],
@@ -265,6 +299,43 @@ function delegateTool(others: readonly Agent[]): Tool {
   };
   delegateTools.add(tool);
   return tool;
+}
+
+/** Returns the schema of a parameter that names one of the agents. */
+function choiceOf(agents: readonly Agent[], role: string): Record<string, unknown> {
+  const who = agents.map(({ name, description }) => `- ${name}${description === undefined ? '' : `: ${description}`}`);
+  return {
+    type: 'string',
+    enum: agents.map(({ name }) => name),
+    description: `${role}:\n${who.join('\n')}`,
+  };
+}
+
+function handoffTool(takers: readonly Agent[]): Tool {
+  const tool: Tool<Pick<DelegateInput, 'agentName'>, Handoff> = {
+    name: handoffName,
+    description:
+      'Hands the conversation over to another agent, which sees all of it and answers the user in your place.',
+    parameters: {
+      type: 'object',
+      properties: { agentName: choiceOf(takers, 'Agent that continues the conversation') },
+      required: ['agentName'],
+      additionalProperties: false,
+    },
+    async execute({ agentName }, ctx) {
+      checkDescent(lineageOf(ctx), agentName);
+      return new Handoff(agentName);
+    },
+  };
+  handoffTools.add(tool);
+  return tool;
+}
+
+const handoffTools = new WeakSet<Tool>();
+
+/** Returns `true` for the tool `handoff`, whose call ends the part of an agent in its run. */
+export function isHandoffTool(tool: Tool | undefined): boolean {
+  return tool !== undefined && handoffTools.has(tool);
 }
 
 const delegateTools = new WeakSet<Tool>();

@@ -68,13 +68,15 @@ export class AgentPublisher {
   }
 
   /** Publishes the result of a call as it is recorded. */
-  result(step: Step, turn: number, { result, content, isDenied }: ExecutedCall): void {
+  result(step: Step, turn: number, { result, content, isDenied, handoff: to }: ExecutedCall): void {
     // Files do not fit into an entry.
     const { parts: _files, ...shown } = result;
     const isCut = result.error === undefined && content.length > maxValueChars;
     const toolResult: ToolResult = isCut ? { ...shown, result: cutContent(content, maxValueChars) } : shown;
     const denied = isDenied === true ? { denied: isDenied } : {};
-    void publish(step, { agent: this.#agent, type: 'tool-result', turn, toolResult, ...denied });
+    const agent = this.#agent;
+    void publish(step, { agent, type: 'tool-result', turn, toolResult, ...denied });
+    if (to !== undefined) void publish(step, { agent, type: 'handoff', turn, from: agent, to });
   }
 }
 

@@ -170,6 +170,8 @@ export interface RecordedCall {
   readonly error?: string;
   /** Nobody approved the call. */
   readonly isDenied?: true;
+  /** Agent that the call handed the conversation over to. */
+  readonly handoff?: string;
   readonly durationMs: number;
   /** Spending of the agents that the call ran. */
   readonly spent?: CallSpending;
@@ -177,7 +179,7 @@ export interface RecordedCall {
 
 /** Returns what is recorded of an executed call. @param spent spending of the agents that it ran */
 export function toRecorded(
-  { result: { error, parts, durationMs }, content, isJson, isDenied }: ExecutedCall,
+  { result: { error, parts, durationMs }, content, isJson, isDenied, handoff }: ExecutedCall,
   spent: CallSpending,
 ): RecordedCall {
   const recorded: { -readonly [Key in keyof RecordedCall]: RecordedCall[Key] } = { content, durationMs };
@@ -185,13 +187,14 @@ export function toRecorded(
   else if (isJson === true) recorded.isJson = isJson;
   if (parts !== undefined) recorded.parts = parts;
   if (isDenied === true) recorded.isDenied = isDenied;
+  if (handoff !== undefined) recorded.handoff = handoff;
   if (spent.totalTokens > 0 || spent.runs !== undefined) recorded.spent = spent;
   return recorded;
 }
 
 /** Returns the executed call of a record. What an earlier delivery spent is not counted yet. */
 export function toExecuted({ value: recorded, isReplayed }: Recorded<RecordedCall>, call: ToolCall): ExecutedCall {
-  const { content, isJson: isValue, parts, error, isDenied, durationMs, spent } = recorded;
+  const { content, isJson: isValue, parts, error, isDenied, handoff, durationMs, spent } = recorded;
   const { id, name } = call;
   const value: unknown = error !== undefined ? null : isValue === true ? JSON.parse(content) : content;
   const result: ToolResult =
@@ -199,7 +202,12 @@ export function toExecuted({ value: recorded, isReplayed }: Recorded<RecordedCal
       ? { toolCallId: id, name, result: value, durationMs }
       : { toolCallId: id, name, result: value, error, durationMs };
   if (parts !== undefined) result.parts = parts;
-  const executed: ExecutedCall =
-    isDenied === true ? { result, content, isInterrupted: false, isDenied } : { result, content, isInterrupted: false };
+  const executed: { -readonly [Key in keyof ExecutedCall]: ExecutedCall[Key] } = {
+    result,
+    content,
+    isInterrupted: false,
+  };
+  if (isDenied === true) executed.isDenied = isDenied;
+  if (handoff !== undefined) executed.handoff = handoff;
   return isReplayed && spent !== undefined ? { ...executed, spentBefore: spent } : executed;
 }

@@ -3,8 +3,8 @@ import { messageOf, quote } from '../../errors.js';
 import { limitsOf, reportAgents } from '../../hub/events/attempt-ctx.js';
 import type { SentText } from '../../hub/events/durable-place.js';
 import { isRate, type Limit, selectLimit } from '../../hub/limits/limit.js';
-import { AbortableWaits, abortable } from '../abortable.js';
-import { type AgentContext, contextWithMeter, handlerContextOf, lineageOf } from '../agent/agent-context.js';
+import { type AbortableWaits, abortable } from '../abortable.js';
+import { type AgentContext, handlerContextOf, lineageOf } from '../agent/agent-context.js';
 import { refusalNote } from '../agent/hooks.js';
 import {
   type AgentRunResult,
@@ -12,7 +12,7 @@ import {
   type SettledAgentRun,
   withHiddenMessages,
 } from '../agent/run-result.js';
-import { type AgentSpec, countBegin, countRun, sourceOf } from '../agent-spec.js';
+import { type AgentSpec, countBegin, countHandedOver, countRun, sourceOf, takersOf } from '../agent-spec.js';
 import { EmptyAnswerError, TruncatedOutputError } from '../errors.js';
 import type { ResumedExchange } from '../memory/stored-exchange.js';
 import type { Message, ToolDefinition } from '../model/message.js';
@@ -20,18 +20,20 @@ import { type DeltaKind, type OnDelta, type PaidAnswer, unreadableCallNote } fro
 import { type AnswerProblem, TypedOutput } from '../model/output-schema.js';
 import type { TokenLedger } from '../model/token-ledger.js';
 import type { CallSpending, TokenUsage } from '../model/token-usage.js';
-import { replaySpending, startDescent } from '../multi-agent/delegation.js';
+import { countHandoff, replaySpending, startDescent } from '../multi-agent/delegation.js';
 import { refusalReason } from '../tools/tool-executor.js';
 import type { ToolRegistry } from '../tools/tool-registry.js';
-import { AgentPublisher } from './agent-publisher.js';
+import type { AgentPublisher } from './agent-publisher.js';
 import { CallReservations } from './call-reservations.js';
+import { firstAgents, observeLocally, type Takeover, takeoverBy } from './handoff.js';
 import { type LimitedCalls, ModelCaller } from './model-caller.js';
 import type { AnswerSource, AskedTurn, LimitedTurn, TurnAnswer } from './recorded-turn.js';
+import { createRunParts, publisherOf, publishing, type RunParts } from './run-parts.js';
 import { checkApprover, createRunScope, type RunRequest } from './run-request.js';
 import { decidedCalls, isExecuted, ToolPhase } from './tool-phase.js';
-import { type AnswerMark, RunConversation, Transcript } from './transcript.js';
+import type { AnswerMark, RunConversation, Transcript } from './transcript.js';
 import { refuseUnoffered, TurnHooks } from './turn-hooks.js';
-import { RunTimer, TurnRecorder } from './turn-recorder.js';
+import type { RunTimer, TurnRecorder } from './turn-recorder.js';
 
 /**
  * Runs the reason-and-act loop: calls the model, executes the tool calls that it requests, and repeats until the model
@@ -49,22 +51,9 @@ export async function runAgent(agent: AgentSpec, request: RunRequest): Promise<S
   if (signal instanceof EventTarget) setMaxListeners(0, signal);
   startDescent(lineageOf(request.hubCtx), agent.name);
   checkApprover(agent, request);
+  if (agent.registry !== undefined) for (const taker of takersOf(agent)) checkApprover(taker, request);
   if (request.hubCtx !== undefined) reportAgents(handlerContextOf(request.hubCtx), sourceOf(agent));
-  return new RunLoop(agent, request).execute();
-}
-
-/** Returns what publishes the events of an agent. */
-function publisherOf({ name, output }: AgentSpec): AgentPublisher {
-  return new AgentPublisher(name, output && (output.schema.isWrapped ? 'wrapped' : 'value'));
-}
-
-/** Returns a function that publishes each part of an answer, and shows it to the reader of the stream, if there is one. */
-function publishing(publisher: AgentPublisher, transcript: Transcript, show: OnDelta | undefined): OnDelta {
-  return async (text, kind) => {
-    const room = show?.(text, kind);
-    await publisher.delta(transcript.turns, text, kind);
-    await room;
-  };
+  return new RunLoop(agent, request, undefined).execute();
 }
 
 const none: readonly number[] = [];
@@ -72,12 +61,25 @@ const noTools: ToolDefinition[] = [];
 
 type End = Omit<AnswerMark, 'refusal'>;
 
-/** Loop of model calls and tool calls of one run. */
+/** Part of a run after another one. */
+interface NextPart extends Takeover {
+  readonly parts: RunParts;
+  /** Context of the agent that had the conversation before. */
+  readonly ctx: AgentContext;
+}
+
+/** Loop of model calls and tool calls of one run, or of an agent's part in it. */
 class RunLoop implements AnswerSource {
   readonly #agent: AgentSpec;
   readonly #request: RunRequest;
   readonly #timer: RunTimer;
   readonly #waits: AbortableWaits;
+  readonly #parts: RunParts;
+  /** Present if another agent had the conversation before. */
+  readonly #next: NextPart | undefined;
+  /** Number of the agent's first turn in a process, unless an earlier attempt began it. */
+  readonly #firstTurn: number | undefined;
+  readonly #publisher: AgentPublisher | undefined;
   /** Present if the run is durable. */
   readonly #recorder: TurnRecorder | undefined;
   readonly #ledger: TokenLedger;
@@ -100,48 +102,38 @@ class RunLoop implements AnswerSource {
   /** The turn is the one after `maxIterations`, without tools. */
   #isLastTurn = false;
 
-  constructor(agent: AgentSpec, request: RunRequest) {
-    const { place, idempotencyKey, signal, onEvent, publishes } = request;
-    const timer = new RunTimer(agent.clock);
-    const waits = new AbortableWaits(signal);
-    const count = (spent: CallSpending): void => replaySpending(lineageOf(this.#ctx), spent);
+  constructor(agent: AgentSpec, request: RunRequest, next: NextPart | undefined) {
+    const { onEvent, publishes } = request;
     const publisher = publishes ? publisherOf(agent) : undefined;
-    const recorder = place && new TurnRecorder(place, agent.name, timer, waits, count, publisher);
-    const canResume = agent.memory !== undefined && idempotencyKey !== undefined;
-    // Without a memory another attempt cannot know this one's calls, so its calls must have other keys.
-    const ownKey = recorder !== undefined || canResume ? idempotencyKey : undefined;
+    const parts = next?.parts ?? createRunParts(agent, request, publisher);
+    const { first, timer, waits, recorder, transcript, exchangeId, results } = parts;
     this.#agent = agent;
     this.#request = request;
+    this.#parts = parts;
+    this.#next = next;
+    this.#publisher = publisher;
     this.#timer = timer;
     this.#waits = waits;
     this.#recorder = recorder;
-    const exchangeId = ownKey ?? recorder?.key ?? (request.hasNewId ? request.runId : crypto.randomUUID());
-    const { ledger, ctx, approver } = createRunScope(agent, request, exchangeId);
+    this.#transcript = transcript;
+    this.#conversation = parts.conversation;
+    this.#firstTurn = next?.resumed === undefined ? transcript.turns + 1 : undefined;
+    // An agent that has the conversation again continues with its budget.
+    const ledgerOfRun = agent === first ? parts.scope.ledger : undefined;
+    const { ledger, ctx, approver } =
+      next === undefined ? parts.scope : createRunScope(agent, request, exchangeId, { ...next, ledger: ledgerOfRun });
     this.#ledger = ledger;
     this.#ctx = ctx;
     this.#tools = agent.tools();
     const { output, name, model } = agent;
     this.#output = output && new TypedOutput(output.schema, name, output.retries, model.maxTokens);
-    const transcript = new Transcript(recorder !== undefined || canResume, () => ledger.usageOfAttempts, signal);
-    this.#transcript = transcript;
     this.#hooks =
       agent.isHooked || typeof agent.systemPrompt === 'function'
         ? new TurnHooks({ agent, ctx, waits, transcript, ledger })
         : undefined;
-    const { memory } = agent;
-    if (memory !== undefined) {
-      const own = recorder === undefined ? ctx : contextWithMeter(ctx, recorder.meterOfMemory());
-      this.#conversation = new RunConversation({
-        memory,
-        agentName: name,
-        request,
-        exchangeId,
-        transcript,
-        ctx: own,
-        recorder,
-      });
-    }
-    this.#toolPhase = new ToolPhase({ agent, tools: this.#tools, transcript, ctx, waits, recorder, approver, onEvent });
+    const { maxToolCalls } = first;
+    const calls = { agent, tools: this.#tools, transcript, maxToolCalls, results };
+    this.#toolPhase = new ToolPhase({ ...calls, ctx, waits, recorder, approver, onEvent });
     const show = onEvent && ((text: string, kind: DeltaKind) => this.#show(text, kind));
     this.#onText = publisher === undefined ? show : publishing(publisher, transcript, show);
     // A text that `afterModel` has not accepted is not shown.
@@ -185,19 +177,41 @@ class RunLoop implements AnswerSource {
   }
 
   async execute(): Promise<SettledAgentRun> {
-    let result: SettledAgentRun;
-    try {
-      const status = await this.#loop().finally(() => this.#recorder?.end());
-      if (this.#conversation !== undefined) await this.#conversation.store();
-      result = this.#end(status);
-    } catch (thrown) {
-      result = await this.#fail(thrown instanceof Error ? thrown : new Error(messageOf(thrown), { cause: thrown }));
-    } finally {
-      this.#stop();
-    }
+    const result = await this.#settle().finally(() => this.#waits.close());
     if (this.#conversation !== undefined) await this.#conversation.release();
     this.#request.onEvent?.({ type: 'run-end', result: withHiddenMessages(result) });
     return result;
+  }
+
+  /** Takes the turns of the agent, and of those that it hands the conversation over to. */
+  async #settle(): Promise<SettledAgentRun> {
+    let next: RunLoop;
+    try {
+      const ended = await this.#loop();
+      if (typeof ended === 'string') {
+        this.#recorder?.end();
+        if (this.#conversation !== undefined) await this.#conversation.store();
+        return this.#end(ended);
+      }
+      next = this.#handOver(ended);
+    } catch (thrown) {
+      this.#recorder?.end();
+      return await this.#fail(thrown instanceof Error ? thrown : new Error(messageOf(thrown), { cause: thrown }));
+    } finally {
+      this.#model.close();
+    }
+    return observeLocally(this.#request, next.#agent, () => next.#settle(), next.#ledger.usage);
+  }
+
+  #handOver(takeover: Takeover): RunLoop {
+    const { agent, isStart, resumed } = takeover;
+    const { name, totals } = this.#agent;
+    if (!isStart) countHandoff(this.#ctx);
+    if (this.#isLive) countHandedOver(totals);
+    const { turns: turn } = this.#transcript;
+    if (!isStart && resumed === undefined)
+      void this.#request.onEvent?.({ type: 'handoff', turn, from: name, to: agent.name });
+    return new RunLoop(agent, this.#request, { ...takeover, parts: this.#parts, ctx: this.#ctx });
   }
 
   /** Releases the timer and the listener of the run. */
@@ -206,13 +220,14 @@ class RunLoop implements AnswerSource {
     this.#waits.close();
   }
 
-  async #loop(): Promise<AgentRunStatus> {
-    const { maxIterations, finalAnswerTurn } = this.#agent;
+  async #loop(): Promise<AgentRunStatus | Takeover> {
+    const { maxIterations, finalAnswerTurn } = this.#parts.first;
     const transcript = this.#transcript;
     const recorder = this.#recorder;
-    const resumed = await this.#begin();
-    const status = resumed && (await this.#resume(resumed));
-    if (status !== undefined) return status;
+    const begun = await (this.#next === undefined ? this.#begin() : this.#takeOver(this.#next));
+    if (begun !== undefined && 'agent' in begun) return begun;
+    const resumed = begun && (await this.#resume(begun));
+    if (resumed !== undefined) return resumed;
     let wasEmpty = false;
     // The parts of a turn are not async: each async function would cost a young process a microsecond.
     while (transcript.turns < maxIterations) {
@@ -239,23 +254,48 @@ class RunLoop implements AnswerSource {
         await this.#executeCalls(asked);
       }
       const ended = this.#endTurn(asked, end, problem);
-      if (ended !== undefined) return ended;
+      const next = ended ?? this.#takeover();
+      if (next !== undefined) return next;
     }
     return finalAnswerTurn && transcript.turns === maxIterations ? this.#answerFinally() : 'max_iterations';
   }
 
-  async #begin(): Promise<ResumedExchange | undefined> {
+  /** Returns the agent that the last turn handed the conversation over to. */
+  #takeover(): Takeover | undefined {
+    const { handoff } = this.#toolPhase;
+    return handoff === undefined ? undefined : takeoverBy(this.#agent, [handoff]);
+  }
+
+  async #begin(): Promise<ResumedExchange | Takeover | undefined> {
     const { input, signal } = this.#request;
+    const transcript = this.#transcript;
+    const recorder = this.#recorder;
     const store = this.#conversation && (await this.#conversation.open());
-    const { systemPrompt } = this.#agent;
-    const prompt = typeof systemPrompt === 'string' ? systemPrompt : await this.#createPrompt(systemPrompt);
-    const resumed = await this.#transcript.begin(prompt, input, store, this.#recorder?.run);
-    if (resumed !== undefined) {
-      this.#ledger.resume(resumed.mark.usage);
-      this.#toolPhase.resume(resumed.messages.flatMap(({ toolCalls }) => (toolCalls ? [toolCalls] : [])));
-    }
+    const agents = this.#conversation && (await firstAgents(this.#agent, store, recorder));
+    transcript.agents = agents?.names;
+    const prompt = agents?.takeover === undefined ? await this.#prompt() : '';
+    const resumed = await transcript.begin(prompt, input, store, recorder?.run);
+    if (resumed !== undefined) this.#ledger.resume(resumed.mark.usage);
     signal?.throwIfAborted();
+    return agents?.takeover ?? resumed;
+  }
+
+  /** Continues the run of another agent. Returns the next agent if an earlier attempt got further. */
+  async #takeOver({ rest, resumed }: NextPart): Promise<ResumedExchange | Takeover | undefined> {
+    const { name } = this.#agent;
+    const count = (spent: CallSpending): void => replaySpending(lineageOf(this.#ctx), spent);
+    this.#recorder?.continueAs(name, count, this.#publisher);
+    const next = takeoverBy(this.#agent, rest, resumed);
+    if (next !== undefined) return next;
+    this.#transcript.changePrompt(await this.#prompt());
+    this.#request.signal?.throwIfAborted();
     return resumed;
+  }
+
+  // Not async: a text is there at once.
+  #prompt(): string | Promise<string> {
+    const { systemPrompt } = this.#agent;
+    return typeof systemPrompt === 'string' ? systemPrompt : this.#createPrompt(systemPrompt);
   }
 
   #createPrompt(create: (ctx: AgentContext) => string | Promise<string>): Promise<string> {
@@ -265,8 +305,14 @@ class RunLoop implements AnswerSource {
   }
 
   /** Continues where an earlier attempt stopped. Resolves with the status if the run had ended. */
-  async #resume({ mark, openCalls, refusal }: ResumedExchange): Promise<AgentRunStatus | undefined> {
+  async #resume({
+    messages,
+    mark,
+    openCalls,
+    refusal,
+  }: ResumedExchange): Promise<AgentRunStatus | Takeover | undefined> {
     const transcript = this.#transcript;
+    this.#toolPhase.resume(messages.flatMap(({ toolCalls }) => (toolCalls ? [toolCalls] : [])));
     if (mark.status !== undefined) {
       this.#isTruncated = mark.truncated === true;
       if (transcript.lastText !== '') void this.#show(transcript.lastText, 'text');
@@ -280,7 +326,7 @@ class RunLoop implements AnswerSource {
       } else await this.#toolPhase.refuse(openCalls, transcript.turns, refusal);
       this.#request.signal?.throwIfAborted();
     }
-    return undefined;
+    return this.#takeover();
   }
 
   /** Makes a model call, or returns its recorded answer. `undefined` if it does not fit into the budget. */
@@ -327,7 +373,7 @@ class RunLoop implements AnswerSource {
 
   ask(): Promise<TurnAnswer | undefined> {
     const { messages, inputIndex, turns } = this.#transcript;
-    if (turns === 1 && !this.#isLive) countBegin(this.#agent.totals, this.#agent.clock.now());
+    if (turns === this.#firstTurn && !this.#isLive) countBegin(this.#agent.totals, this.#agent.clock.now());
     this.#isLive = true;
     if (this.#hooks !== undefined) return this.#askWith(this.#hooks);
     const tools = this.#isLastTurn ? noTools : this.#tools.getDefinitions();
@@ -527,14 +573,14 @@ class RunLoop implements AnswerSource {
     if (this.#isLive || this.#recorder === undefined) countRun(this.#agent.totals, status, this.#timer.elapsedMs);
     const { messages, lastText: output } = this.#transcript;
     const data = this.#output?.data;
-    const { cost } = this.#ledger.usage;
+    const { cost } = this.#parts.scope.ledger.usage;
     const result: AgentRunResult = {
       agentName: this.#agent.name,
       runId: this.#request.runId,
       output,
       messages,
       toolCalls: this.#toolPhase.results,
-      tokenUsage: { ...this.#ledger.usage },
+      tokenUsage: { ...this.#parts.scope.ledger.usage },
       status,
     };
     // No spreads: they take longer than the rest of the function.

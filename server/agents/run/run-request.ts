@@ -125,12 +125,32 @@ export interface RunScope {
   readonly approver: Approver | undefined;
 }
 
-/** Creates the budget and the context of a run, below those of the run that delegates to it. */
-export function createRunScope(agent: AgentSpec, request: RunRequest, exchangeId: string): RunScope {
+/** Part of a run before the conversation was handed over. */
+export interface EarlierPart {
+  readonly ctx: AgentContext;
+  /** An earlier exchange handed the conversation over: the run starts with the agent, and has no chain yet. */
+  readonly isStart: boolean;
+  /** Ledger of the agent in the run, if it had the conversation before. */
+  readonly ledger: TokenLedger | undefined;
+}
+
+/**
+ * Creates the budget and the context of a run, below those of the run that delegates to it.
+ *
+ * @param before part of the same run whose agent handed the conversation over
+ */
+export function createRunScope(
+  agent: AgentSpec,
+  request: RunRequest,
+  exchangeId: string,
+  before?: EarlierPart,
+): RunScope {
   const { name: agentName, logger, maxDelegationDepth: maxDepth, maxDelegations: maxRuns } = agent;
   const { tokenBudget: tokens, costBudget: cost, prices, spendLimits } = agent;
-  const { runId, payload, hubCtx, signal } = request;
+  const { runId, payload, signal } = request;
+  const hubCtx = before?.ctx ?? request.hubCtx;
   const parent = lineageOf(hubCtx);
+  const above = before?.isStart === true ? lineageOf(request.hubCtx) : parent;
   const approver = approverOf(request);
   const listeners = [agent.onTokenUsage, request.onTokenUsage];
   const owner = { kind: 'agent', name: agentName } as const;
@@ -139,10 +159,10 @@ export function createRunScope(agent: AgentSpec, request: RunRequest, exchangeId
     return { agent: agentName, unit: limit.unit, key, ...spendPlaceOf(agentName, limit, key) };
   });
   const limits = { tokens, cost, prices, ...(windows && { windows }) };
-  const ledger = createLedger(owner, limits, listeners, hubCtx, () => ctx.logger);
-  if (parent !== undefined) ledger.countRuns(1);
+  const ledger = before?.ledger ?? createLedger(owner, limits, listeners, hubCtx, () => ctx.logger);
+  if (parent !== undefined && before?.isStart !== true) ledger.countRuns(1);
   const lineage: Lineage = {
-    chain: [...(parent?.chain ?? []), agentName],
+    chain: [...(above?.chain ?? []), agentName],
     limits: parent?.limits ?? { maxDepth, maxRuns, runs: 0 },
     ledger,
     delegate: delegateFrom.bind(undefined, agent),

@@ -14,7 +14,7 @@ import { type AgentHooks, checkToolDecision } from '../agent/hooks.js';
 import type { AgentSpec } from '../agent-spec.js';
 import { InvalidToolCallError, StuckLoopError } from '../errors.js';
 import type { ToolCall, ToolResult } from '../model/message.js';
-import { isDelegateTool, replaySpending } from '../multi-agent/delegation.js';
+import { isDelegateTool, isHandoffTool, replaySpending } from '../multi-agent/delegation.js';
 import {
   changed,
   type ExecuteCall,
@@ -32,6 +32,8 @@ import type { TurnRecorder } from './turn-recorder.js';
 
 const repeatsBeforeNote = 3;
 
+const handedOver = 'not executed: the turn hands the conversation over already';
+
 /** Run whose calls a {@link ToolPhase} executes. */
 export interface ToolPhaseOptions {
   readonly agent: AgentSpec;
@@ -44,6 +46,10 @@ export interface ToolPhaseOptions {
   readonly approver: Approver | undefined;
   /** Present if the run is streamed. */
   readonly onEvent: OnAgentEvent | undefined;
+  /** Maximum number of calls of the run. */
+  readonly maxToolCalls: number;
+  /** Results of the agents that had the conversation before. */
+  readonly results: ToolResult[];
 }
 
 /** Calls of one turn. */
@@ -66,7 +72,9 @@ const none: readonly number[] = [];
 /** Second half of a run's turns: executes or refuses the tool calls, and adds their results to the transcript. */
 export class ToolPhase {
   /** One result per call so far, by turn and in the order of the calls. */
-  readonly results: ToolResult[] = [];
+  readonly results: ToolResult[];
+  /** Agent that the last turn handed the conversation over to. */
+  handoff: string | undefined;
   readonly #options: ToolPhaseOptions;
   readonly #executor: ToolExecutor;
   #tools: ToolRegistry;
@@ -77,6 +85,7 @@ export class ToolPhase {
   constructor(options: ToolPhaseOptions) {
     const { maxParallelToolCalls, maxToolResultChars, clock } = options.agent;
     this.#options = options;
+    this.results = options.results;
     this.#tools = options.tools;
     this.#executor = new ToolExecutor(options.tools, {
       maxParallel: maxParallelToolCalls,
@@ -124,7 +133,8 @@ export class ToolPhase {
    */
   run(turn: TurnCalls, refusal: string | undefined): Promise<void> {
     const { calls } = turn;
-    const { maxRepeats, maxToolCalls } = this.#options.agent;
+    const { agent, maxToolCalls } = this.#options;
+    const { maxRepeats } = agent;
     const repeats = this.#repeatedCalls.count(calls);
     const stuck = calls.find((_, index) => (repeats[index] ?? 0) >= maxRepeats);
     const allowed = maxToolCalls - (this.#options.transcript.toolCalls - calls.length);
@@ -223,11 +233,15 @@ export class ToolPhase {
 
   async #answer(
     turnCalls: TurnCalls,
-    refusalOf: (call: ToolCall, index: number) => string | undefined,
+    refusalOfCall: (call: ToolCall, index: number) => string | undefined,
     repeats: readonly number[],
   ): Promise<void> {
     const { turn, calls, asks, isReplayed } = turnCalls;
     const { recorder, transcript } = this.#options;
+    const isHandoff = ({ name }: ToolCall): boolean => isHandoffTool(this.#tools.get(name));
+    const handoff = calls.length === 1 ? 0 : calls.findIndex(isHandoff);
+    const refusalOf = (call: ToolCall, index: number): string | undefined =>
+      refusalOfCall(call, index) ?? (index > handoff && handoff >= 0 && isHandoff(call) ? handedOver : undefined);
     const isOpen = (index: number): boolean => {
       const call = calls[index];
       // What is refused anyway is not asked about.
@@ -273,6 +287,10 @@ export class ToolPhase {
       this.results.push(executed.result);
       const times = repeats[index] ?? 0;
       if (times >= repeatsBeforeNote) answered[index] = { ...executed, note: repeatNote(times) };
+    }
+    this.handoff = answered.find((executed) => executed?.handoff !== undefined)?.handoff;
+    if (this.handoff !== undefined) {
+      transcript.agents = [...(transcript.agents ?? [this.#options.agent.name]), this.handoff];
     }
     const stored = transcript.answerCalls(calls, answered);
     if (stored !== undefined) await stored;

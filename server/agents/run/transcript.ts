@@ -4,6 +4,7 @@ import { abortable } from '../abortable.js';
 import { type AgentContext, lineageOf } from '../agent/agent-context.js';
 import type { AgentMemory } from '../memory/conversation-memory.js';
 import {
+  type ExchangeState,
   newCallId,
   openInRun,
   type ResumedExchange,
@@ -47,6 +48,8 @@ export class Transcript {
   turns = 0;
   /** Requested tool calls, those of earlier attempts included. */
   toolCalls = 0;
+  /** Agents of the exchange in order, if the first one is not the only one. */
+  agents: readonly string[] | undefined;
   readonly #isResumable: boolean;
   readonly #usage: () => TokenUsage;
   readonly #signal: AbortSignal | undefined;
@@ -97,6 +100,7 @@ export class Transcript {
     this.lastText = resumed.lastText;
     this.turns = resumed.mark.turns;
     this.toolCalls = resumed.mark.toolCalls;
+    this.agents = resumed.mark.agents;
     if (resumed.openCalls.length > 0) {
       this.#openCalls = resumed.messages.at(-1)?.toolCalls ?? [];
       this.#recorded = resumed.recorded;
@@ -104,6 +108,14 @@ export class Transcript {
       this.addNote('Your last answer was interrupted. Continue with it.');
     }
     return resumed;
+  }
+
+  /** Replaces the system prompt: another agent continues. */
+  changePrompt(systemPrompt: string): void {
+    const old = this.messages[0]?.role === 'system' ? 1 : 0;
+    const prompt: Message[] = systemPrompt === '' ? [] : [{ role: 'system', content: systemPrompt.toWellFormed() }];
+    this.messages.splice(0, old, ...prompt);
+    this.inputIndex += prompt.length - old;
   }
 
   // Not async, like `answerCalls`: without a memory there is nothing to wait for, and a turn takes microseconds.
@@ -201,8 +213,9 @@ export class Transcript {
     return this.#store && abortable(this.#store.write(messages, { ...this.#state(), ...mark }), this.#signal);
   }
 
-  #state(): { turns: number; toolCalls: number; usage: TokenUsage } {
-    return { turns: this.turns, toolCalls: this.toolCalls, usage: this.#usage() };
+  #state(): ExchangeState {
+    const { turns, toolCalls, agents } = this;
+    return { turns, toolCalls, usage: this.#usage(), ...(agents && { agents }) };
   }
 
   /** Marks the ids of recorded calls as used. */

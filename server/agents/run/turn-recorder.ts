@@ -51,14 +51,16 @@ const outOfBudget = new Error('the call does not fit into the budget');
 export class TurnRecorder {
   readonly #place: RunPlace;
   /** Facts about each answer. */
-  readonly #facts: { readonly agent: string };
+  #facts: { readonly agent: string };
   readonly #timer: RunTimer;
   readonly #waits: AbortableWaits;
-  readonly #notes: SpendingNotes;
+  #notes: SpendingNotes;
   /** Present if the run publishes its events. */
-  readonly #publisher: AgentPublisher | undefined;
+  #publisher: AgentPublisher | undefined;
   /** Spans of the steps are children of the agent's span, not of the engine's. */
-  readonly #resource = new AsyncResource('hubline.turn');
+  #resource = new AsyncResource('hubline.turn');
+  /** Agent that took the conversation over. */
+  #taker: string | undefined;
   #steps: readonly string[] = [];
   /** Positions of the calls of the last answer whose start is recorded. */
   #marked: readonly number[] = [];
@@ -87,6 +89,30 @@ export class TurnRecorder {
     this.#timer = timer;
     this.#waits = waits;
     this.#notes = new SpendingNotes(place.run, count);
+  }
+
+  /** Records the turns of another agent from now on, to which the conversation was handed over. */
+  continueAs(agent: string, count: (spent: CallSpending) => void, publisher: AgentPublisher | undefined): void {
+    this.#taker = agent;
+    this.#facts = { agent };
+    this.#notes = new SpendingNotes(this.run, count);
+    this.#publisher = publisher;
+    this.#resource = new AsyncResource('hubline.turn');
+  }
+
+  /**
+   * Records the agent that has the conversation when the run starts, or returns the one with which an earlier delivery
+   * started. `undefined`: the agent of the conversation.
+   */
+  async startWith(holder: string | undefined): Promise<string | undefined> {
+    const { path, run } = this.#place;
+    const id = `${path}agent`;
+    const [note] = run.notesOn(id);
+    // Written below.
+    if (note !== undefined) return (note as { readonly agent: string }).agent;
+    if (holder === undefined || run.isRecorded('model', this.#answerId(1))) return undefined;
+    await run.note(id, { agent: holder });
+    return holder;
   }
 
   get run(): DurableRun {
@@ -199,7 +225,7 @@ export class TurnRecorder {
   /** Records the system prompt that a function returns, or returns the recorded one: it is that of all deliveries. */
   async systemPrompt(create: () => PromiseLike<string>): Promise<string> {
     const { path, run } = this.#place;
-    const id = `${path}system prompt`;
+    const id = this.#taker === undefined ? `${path}system prompt` : `${path}system prompt of ${this.#taker}`;
     const [note] = run.notesOn(id);
     // Written below.
     if (note !== undefined) return (note as { readonly text: string }).text;

@@ -53,8 +53,19 @@ export interface ExecutedCall {
   readonly isInterrupted: boolean;
   /** Nobody approved the call. */
   readonly isDenied?: true;
+  /** Agent that the call handed the conversation over to. */
+  readonly handoff?: string;
   /** Spending of the agents that the call ran in an earlier delivery: it is not counted yet. */
   readonly spentBefore?: CallSpending;
+}
+
+/** Result of a tool that hands the conversation over to another agent. */
+export class Handoff {
+  readonly handedOverTo: string;
+
+  constructor(agentName: string) {
+    this.handedOverTo = agentName;
+  }
 }
 
 /** Executes a call. @param place place of the call in a durable run */
@@ -168,6 +179,11 @@ export class ToolExecutor {
       const found = this.contentOf(result, name);
       const { content, isJson = false, parts } = found instanceof Promise ? await found : found;
       const durationMs = this.#clock.monotonic() - startedAt;
+      if (result instanceof Handoff) {
+        const { handedOverTo } = result;
+        const plain = { toolCallId, name, result: { handedOverTo }, durationMs };
+        return { result: plain, content, isJson, isInterrupted: false, handoff: handedOverTo };
+      }
       if (parts === undefined && !MediaResult.is(result)) {
         return { result: { toolCallId, name, result, durationMs }, content, isJson, isInterrupted: false };
       }

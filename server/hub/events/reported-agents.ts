@@ -191,13 +191,19 @@ export interface AgentSummary {
   readonly name: string;
   readonly model: string;
   readonly tools: readonly string[];
+  /** Agents that it can delegate to, or hand the conversation over to. */
   readonly delegates: readonly string[];
+  /** Those of the delegates that take the conversation over. Absent if there are none. */
+  readonly handoffs?: readonly string[];
 }
 
 /** Agent of a hub with its runs and token usage. */
 export interface AgentIntrospection extends AgentSummary {
   readonly description?: string;
-  /** Runs that ended since the start of the processes, by status. */
+  /**
+   * Runs that ended since the start of the processes, by status. `handed_over`: another agent took the conversation over,
+   * and counts the end of the run.
+   */
   readonly runs: Readonly<Record<string, number>>;
   /**
    * Runs that run now, of the events that the agent handles and of workflows whose steps are this agent alone. Runs in

@@ -184,8 +184,8 @@ function describeHandler(handler: HandlerFunction | undefined): Pick<EventIntros
   if (info === undefined) return { kind: 'handler' };
   const [first] = info.agents();
   if (info.kind !== 'agent' || first === undefined) return { kind: info.kind };
-  const { name, model, tools, delegates } = first;
-  return { kind: info.kind, agent: { name, model, tools, delegates } };
+  const { name, model, tools, delegates, handoffs } = first;
+  return { kind: info.kind, agent: { name, model, tools, delegates, ...(handoffs && { handoffs }) } };
 }
 
 /** Returns the agents of all handlers, one per name. */
