@@ -10,6 +10,7 @@ import { startFleet } from '../workers/fleet.js';
 import { readLedger } from '../workers/ledger.js';
 import { isLong, until } from '../workers/scene.js';
 import { agentTurns, sdkRuns } from './agent-scenario.js';
+import { agentsOfTurns } from './handoff-scenario.js';
 
 const all = Array.from({ length: agentTurns - 1 }, (_, index) => index + 1);
 const ofAgent = isLong ? all : [1, agentTurns - 1];
@@ -80,6 +81,32 @@ it.each(Object.keys(places))(
     const [{ spent, reserved } = { spent: 0, reserved: 0 }] = await hub.spend({ agent: 'runner' });
     expect(spent + reserved).toBeGreaterThan(2 * agentTurns * ofAgent.length);
     expect(spent).toBeGreaterThanOrEqual(2 * agentTurns * ofAgent.length);
+  },
+  limitMs + 20_000,
+);
+
+it.each(Object.keys(places))(
+  'on %s, a run that was handed over continues with the right agent, whichever turn its process dies after',
+  async (name) => {
+    const ledger = newFolder();
+    const place = await places[name]?.(ledger);
+    if (place === undefined) throw new Error(`no place ${name}`);
+    const { url, processes } = place;
+    const runs = agentsOfTurns.slice(1).map((_, index) => index + 1);
+    const options = { scenario: 'handoff', url, prefix: 'turns', ledger, variant: runs.join(',') };
+    const fleet = await startFleet(processes, { ...options, maxCrashes: agentTurns, lockDurationMs: 3_000 });
+    onTestFinished(() => fleet.stop());
+    const keysOf = (what: string): string[] =>
+      readLedger(ledger).flatMap((entry) => (entry.what === what ? [entry.key] : []));
+    await until('all runs answered', () => keysOf('answered').length === runs.length, limitMs);
+    await fleet.stop();
+
+    const calls = agentsOfTurns.map((agent, index) => `${index + 1} ${agent} ${agent}`);
+    for (const n of runs) {
+      expect(keysOf(`model ${n}`), `model calls of the run that died after turn ${n}`).toEqual(calls);
+      expect(keysOf(`tool ${n}`), `tool calls of the run that died after turn ${n}`).toEqual(['billing', 'support']);
+    }
+    expect(keysOf('answered')).toEqual(runs.map(() => `support ${2 * agentsOfTurns.length}`));
   },
   limitMs + 20_000,
 );

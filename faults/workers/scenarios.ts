@@ -14,6 +14,7 @@ import { call } from '../deploys/called-scenario.js';
 import { deploy } from '../deploys/deploy-scenario.js';
 import { rolling } from '../deploys/rolling-scenario.js';
 import { agent } from '../kills/agent-scenario.js';
+import { handOver } from '../kills/handoff-scenario.js';
 import { judge } from '../kills/judged-scenario.js';
 import { storeLarge } from '../kills/large-outputs.js';
 import { publishLive } from '../kills/live-scenario.js';
@@ -55,6 +56,7 @@ export const scenarios: ReadonlyMap<string, Scenario> = new Map<string, Scenario
   ['rolling', rolling],
   ['called', call],
   ['agent', agent],
+  ['handoff', handOver],
   ['judged', judge],
   ['live', publishLive],
   ['large', storeLarge],

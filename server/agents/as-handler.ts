@@ -6,7 +6,7 @@ import { OptionChecker } from '../options.js';
 import type { Agent, AgentHandlerOptions, AgentHandlerResult, AgentRunOptions } from './agent/agent.js';
 import { type ApprovalEvents, checkApprovalOptions } from './agent/approval.js';
 import { AgentRunError, type AgentRunResult } from './agent/run-result.js';
-import { type AgentSpec, introspectAgents, isModelAgent, reachableSpecs, specOf } from './agent-spec.js';
+import { type AgentSpec, introspectAgents, isModelAgent, reachableSpecs, specOf, takersOf } from './agent-spec.js';
 import { NoApproverError } from './errors.js';
 import { type InputPart, isPartList } from './model/part.js';
 import { shortenableResult } from './shorten-result.js';
@@ -51,7 +51,11 @@ export function toHandler<TData>(
     name: agent.name,
     isDurable: true,
     agents: () => introspectAgents([agent]),
-    check: (events) => checkApprovers(reachableSpecs([agent]), approvals, owner, events),
+    check: (events) => {
+      const reachable = reachableSpecs([agent]);
+      for (const spec of reachable) takersOf(spec);
+      checkApprovers(reachable, approvals, owner, events);
+    },
   });
 }
 

@@ -157,7 +157,7 @@ export type {
   PipelineStep,
 } from './multi-agent/create-pipeline.js';
 export { createPipeline } from './multi-agent/create-pipeline.js';
-export { AgentRegistry, createAgentRegistry } from './multi-agent/delegation.js';
+export { AgentRegistry, createAgentRegistry, type RegistrationOptions } from './multi-agent/delegation.js';
 export type { DebateConfig, DebateContribution, DebateResult, DebateRound } from './multi-agent/run-debate.js';
 export { DebateError, TooFewSpeakersError } from './multi-agent/run-debate.js';
 export { type FallbackEntry, fallbackProvider } from './providers/fallback-provider.js';

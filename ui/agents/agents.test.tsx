@@ -131,6 +131,14 @@ test('a row links to delegates and users, and an event links to its agent', asyn
   expect(panel.getByText('small-1')).toBeTruthy();
 });
 
+test('a row names the agents that take conversations over apart from the delegates', async () => {
+  const api = support();
+  api.agents = [agentOf('reception', { delegates: ['drafter', 'billing'], handoffs: ['billing'] })];
+  page = await openPage(api, '#/agents');
+  const { textContent } = within(rowOf('reception')).getByRole('rowheader');
+  expect(textContent).toContain('Delegates to drafterHands over to billing');
+});
+
 test('the events table shows which types an agent or a debate handles', async () => {
   page = await openPage(support());
   expect(screen.getByRole('rowheader', { name: /plan\.debated/ }).textContent).toBe('plan.debateddebate');
