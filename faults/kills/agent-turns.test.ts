@@ -16,6 +16,8 @@ const all = Array.from({ length: agentTurns - 1 }, (_, index) => index + 1);
 const ofAgent = isLong ? all : [1, agentTurns - 1];
 const ofSdk = (isLong ? all : [agentTurns / 2]).map((turn) => sdkRuns + turn);
 const lastTurns = [...ofAgent, ...ofSdk];
+/** Turns of which the next one is that of another agent. */
+const afterHandoffs = [1, 3];
 // The long form kills and starts processes one after another.
 const limitMs = isLong ? 1_200_000 : 280_000;
 
@@ -92,7 +94,7 @@ it.each(Object.keys(places))(
     const place = await places[name]?.(ledger);
     if (place === undefined) throw new Error(`no place ${name}`);
     const { url, processes } = place;
-    const runs = agentsOfTurns.slice(1).map((_, index) => index + 1);
+    const runs = isLong ? agentsOfTurns.slice(1).map((_, index) => index + 1) : afterHandoffs;
     const options = { scenario: 'handoff', url, prefix: 'turns', ledger, variant: runs.join(',') };
     const fleet = await startFleet(processes, { ...options, maxCrashes: agentTurns, lockDurationMs: 3_000 });
     onTestFinished(() => fleet.stop());

@@ -12,6 +12,7 @@ import { type InputPart, isPartList } from './model/part.js';
 import { shortenableResult } from './shorten-result.js';
 
 const maxReportedCalls = 200;
+const maxReportedSources = 100;
 const maxReportedChars = 200;
 
 /** Implements {@link Agent.asHandler}. @throws {InvalidOptionError} */
@@ -116,6 +117,8 @@ function toHandlerResult<TData>({
   truncated,
   tokenUsage,
   toolCalls,
+  sources,
+  vendorCalls,
 }: AgentRunResult<TData>): AgentHandlerResult<TData> {
   const report = {
     agentName,
@@ -129,6 +132,13 @@ function toHandlerResult<TData>({
       ...(error !== undefined && { error: error.slice(0, maxReportedChars) }),
       durationMs,
     })),
+    ...(sources && { sources: sources.slice(0, maxReportedSources) }),
+    ...(vendorCalls && {
+      vendorCalls: vendorCalls.slice(-maxReportedCalls).map(({ name, isError }) => ({
+        name: name.slice(0, maxReportedChars),
+        ...(isError && { isError }),
+      })),
+    }),
   };
   // A completed run has `data` if its agent has a schema, which the type of a run's result does not show.
   return shortenableResult((data === undefined ? report : { ...report, data }) as AgentHandlerResult<TData>);

@@ -16,10 +16,14 @@ export function shortenableResults<T extends Readonly<Record<string, AgentHandle
 }
 
 /**
- * Cuts the answer, and leaves out the oldest tool calls if they need more than a quarter of the room. Never changes
+ * Cuts the answer, leaves out its sources and the calls of the vendor, and the oldest tool calls if they need more than a
+ * quarter of the room. Never changes
  * `data`: half of a value is none.
  */
-function shortenResult<T extends AgentHandlerResult>(result: T, maxBytes: number): T {
+function shortenResult<T extends AgentHandlerResult>(whole: T, maxBytes: number): T {
+  // The record of the run has them.
+  const { sources: _sources, vendorCalls: _calls, ...rest } = whole;
+  const result = rest as T; // Without optional fields.
   const { output, toolCalls, omittedChars = 0 } = result;
   const room = maxBytes - leastBytes(result);
   if (room < 0) return result;

@@ -22,6 +22,7 @@ const turnFacts: Decoder<TurnFacts> = object<TurnFacts>({
   agent: optional(string),
   model: optional(string),
   usage: optional(usage),
+  vendorCalls: optional(number),
   isToolError: optional(boolean) as Decoder<TurnFacts['isToolError']>,
 });
 

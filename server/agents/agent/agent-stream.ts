@@ -2,6 +2,7 @@ import { StreamClosedError, StreamLockedError } from '../errors.js';
 import type { ToolCall, ToolResult } from '../model/message.js';
 import type { FinishReason } from '../model/model-provider.js';
 import type { TokenUsage } from '../model/token-usage.js';
+import type { Source, VendorCall } from '../model/vendor-parts.js';
 import type { SettledAgentRun } from './run-result.js';
 
 /** Value of which any part may be missing. */
@@ -30,6 +31,10 @@ export type AgentStreamEvent<TData = unknown> =
     }
   /** In order of completion: of parallel calls, the first to end comes first. `denied`: nobody approved the call. */
   | { readonly type: 'tool-result'; readonly turn: number; readonly toolResult: ToolResult; readonly denied?: true }
+  /** Page or document that the vendor found, or that the answer cites. */
+  | { readonly type: 'source'; readonly turn: number; readonly source: Source }
+  /** Call of a tool that the vendor runs: when it begins, and again with its `result`. */
+  | { readonly type: 'vendor-call'; readonly turn: number; readonly call: VendorCall }
   /** The next turns are those of another agent: agent `from` has handed the conversation over to agent `to`. */
   | { readonly type: 'handoff'; readonly turn: number; readonly from: string; readonly to: string }
   | {

@@ -3,6 +3,7 @@ import type { RunCtx } from '../../hub/runs/step.js';
 import { OptionChecker } from '../../options.js';
 import type { InputPart } from '../model/part.js';
 import type { TokenUsage } from '../model/token-usage.js';
+import type { Source } from '../model/vendor-parts.js';
 import type { AgentStream } from './agent-stream.js';
 import { type ApprovalEvents, checkApprovalOptions, type OnApproval } from './approval.js';
 import type { AgentRunResult, SettledAgentRun } from './run-result.js';
@@ -105,6 +106,10 @@ export interface AgentHandlerResult<TData = unknown> {
    * cut, and they would take more than a quarter of the payload.
    */
   toolCalls: { name: string; error?: string; durationMs: number }[];
+  /** The first 100 sources of the answers. Absent if there are none, or if `output` is cut. */
+  sources?: Source[];
+  /** The last 200 calls that the vendor ran, without arguments and results. Absent if there are none, or if `output` is cut. */
+  vendorCalls?: { name: string; isError?: true }[];
 }
 
 /** Returns `true` if `value` is an agent. Untyped code may pass anything. */

@@ -24,6 +24,8 @@ const types: { readonly [Type in PublishedAgentEvent['type']]: true } = {
   'turn-end': true,
   'approval-requested': true,
   handoff: true,
+  source: true,
+  'vendor-call': true,
   'tool-result': true,
 };
 

@@ -5,6 +5,7 @@ import type { Message, ToolResult } from '../model/message.js';
 import { ProviderError } from '../model/provider-error.js';
 import type { BudgetName, ReachedSpendLimit } from '../model/token-ledger.js';
 import type { TokenUsage } from '../model/token-usage.js';
+import type { Source, VendorCall } from '../model/vendor-parts.js';
 
 /**
  * Status of a run that ended. `completed`: the model gave a final answer. `max_iterations`: all turns were used.
@@ -25,6 +26,10 @@ export interface AgentRunResult<TData = unknown> {
   messages: Message[];
   /** One result per tool call, by turn and in the order of the calls. */
   toolCalls: ToolResult[];
+  /** Sources of the answers, each once. Absent if there are none. */
+  sources?: Source[];
+  /** Calls of the vendor's own tools, which it has run. Absent if there are none. */
+  vendorCalls?: VendorCall[];
   /** Tokens of all model calls, delegates included. */
   tokenUsage: TokenUsage;
   /** Cost of all model calls, delegates included, in the currency of `prices`. Absent if a price is unknown. */

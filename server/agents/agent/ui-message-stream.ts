@@ -2,6 +2,7 @@ import { InvalidOptionError, ignoreRejection } from '../../errors.js';
 import { OptionChecker } from '../../options.js';
 import type { ToolCall, ToolResult } from '../model/message.js';
 import { isMedia, type MediaPart } from '../model/part.js';
+import type { Source, VendorCall } from '../model/vendor-parts.js';
 import { type AgentStream, type AgentStreamEvent, isAbortedBy } from './agent-stream.js';
 import type { AgentRunResult } from './run-result.js';
 
@@ -11,6 +12,8 @@ export interface UIMessageStreamOptions {
   sendTools?: boolean;
   /** Sends the texts of the model's reasoning. @default true */
   sendReasoning?: boolean;
+  /** Sends the sources of the answers. @default true */
+  sendSources?: boolean;
   /**
    * Returns the text that the browser shows for the error of the run or of a tool call. An error can quote a model, a
    * tool or a vendor. If it throws or returns no text, the default applies. @default () => 'An error occurred.'
@@ -96,15 +99,16 @@ export function toUIMessageResponse(
 }
 
 /** Names of the options of a writer. */
-export const writerOptions: readonly string[] = ['sendTools', 'sendReasoning', 'onError'];
+export const writerOptions: readonly string[] = ['sendTools', 'sendReasoning', 'sendSources', 'onError'];
 
 /** Checks the options of a stream. @throws {InvalidOptionError} */
 export function createUIMessageWriter(options: UIMessageStreamOptions, check: OptionChecker): UIMessageWriter {
-  const { sendTools = true, sendReasoning = true, onError = () => defaultErrorText } = options;
+  const { sendTools = true, sendReasoning = true, sendSources = true, onError = () => defaultErrorText } = options;
   check.boolean('sendTools', sendTools);
   check.boolean('sendReasoning', sendReasoning);
+  check.boolean('sendSources', sendSources);
   check.function('onError', onError);
-  return new UIMessageWriter(sendTools, sendReasoning, (error) => errorTextOf(onError, error));
+  return new UIMessageWriter({ sendTools, sendReasoning, sendSources }, (error) => errorTextOf(onError, error));
 }
 
 const defaultErrorText = 'An error occurred.';
@@ -131,10 +135,14 @@ export const protocolHeaders: Readonly<Record<string, string>> = {
   'x-accel-buffering': 'no',
 };
 
+/** Parts that a writer sends. */
+type Sent = Readonly<Record<'sendTools' | 'sendReasoning' | 'sendSources', boolean>>;
+
+type ToolInputChunk = Extract<UIMessageChunk, { type: 'tool-input-available' | 'tool-input-error' }>;
+
 /** Converts the events of one run into chunks. */
 export class UIMessageWriter {
-  readonly #sendTools: boolean;
-  readonly #sendReasoning: boolean;
+  readonly #sends: Sent;
   readonly #errorText: (error: unknown) => string;
   #turn = 0;
   /** Text that is open. */
@@ -146,9 +154,8 @@ export class UIMessageWriter {
   /** Calls that were written: none without `sendTools`, and a reader may have missed that of a result. */
   readonly #calls = new Set<string>();
 
-  constructor(sendTools: boolean, sendReasoning: boolean, errorText: (error: unknown) => string) {
-    this.#sendTools = sendTools;
-    this.#sendReasoning = sendReasoning;
+  constructor(sends: Sent, errorText: (error: unknown) => string) {
+    this.#sends = sends;
     this.#errorText = errorText;
   }
 
@@ -160,18 +167,24 @@ export class UIMessageWriter {
       case 'sent-text':
         return [...this.#enter(event.turn), { type: 'data-sent-text', id: event.id, data: { text: event.text } }];
       case 'reasoning-delta':
-        if (!this.#sendReasoning) return [];
+        if (!this.#sends.sendReasoning) return [];
         return [...this.#enter(event.turn), ...this.#text('reasoning', event.turn, event.text)];
       case 'object-delta':
         return [{ type: 'data-object', id: `object-${event.turn}`, data: event.unvalidated }];
       case 'tool-call':
-        return this.#sendTools ? [...this.#enter(event.turn), ...this.#endText(), this.#call(event.toolCall)] : [];
+        return this.#sends.sendTools
+          ? [...this.#enter(event.turn), ...this.#endText(), this.#call(event.toolCall)]
+          : [];
       case 'approval-requested': {
         const { toolCallId, approvalId } = event;
         return this.#calls.has(toolCallId) ? [{ type: 'tool-approval-request', approvalId, toolCallId }] : [];
       }
       case 'tool-result':
         return this.#result(event.toolResult, event.denied === true);
+      case 'source':
+        return this.#sends.sendSources ? [...this.#enter(event.turn), toSourceChunk(event.source)] : [];
+      case 'vendor-call':
+        return this.#sends.sendTools ? [...this.#enter(event.turn), ...this.#vendorCall(event.call)] : [];
       case 'handoff': {
         const { turn, from, to } = event;
         return [{ type: 'data-handoff', id: `handoff-${turn}`, data: { from, to } }];
@@ -237,7 +250,7 @@ export class UIMessageWriter {
     return open === undefined ? [] : [{ type: `${open.kind}-end`, id: open.id }];
   }
 
-  #call({ id: toolCallId, name: toolName, arguments: text }: ToolCall): UIMessageChunk {
+  #call({ id: toolCallId, name: toolName, arguments: text }: ToolCall): ToolInputChunk {
     this.#calls.add(toolCallId);
     try {
       const input: unknown = text.trim() === '' ? {} : JSON.parse(text);
@@ -247,6 +260,17 @@ export class UIMessageWriter {
       const errorText = this.#errorText(error);
       return { type: 'tool-input-error', toolCallId, toolName, input: text, errorText, dynamic: true };
     }
+  }
+
+  #vendorCall(call: VendorCall): UIMessageChunk[] {
+    const { id, result, isError } = call;
+    const providerExecuted = true as const;
+    const begun = this.#calls.has(id) ? [] : [...this.#endText(), { ...this.#call(call), providerExecuted }];
+    if (result === undefined || this.#unreadable.has(id)) return begun;
+    const output = { toolCallId: id, providerExecuted, dynamic: true as const };
+    if (isError !== true) return [...begun, { type: 'tool-output-available', ...output, output: toJson(result) }];
+    const errorText = this.#errorText(new Error(JSON.stringify(result)));
+    return [...begun, { type: 'tool-output-error', ...output, errorText }];
   }
 
   #result({ toolCallId, result, parts = [], error }: ToolResult, isDenied: boolean): UIMessageChunk[] {
@@ -259,6 +283,16 @@ export class UIMessageWriter {
     const errorText = this.#errorText(new Error(error));
     return [{ type: 'tool-output-error', toolCallId, errorText, dynamic: true }];
   }
+}
+
+function toSourceChunk(source: Source): UIMessageChunk {
+  const { id: sourceId, title } = source;
+  if (source.type === 'url') {
+    return { type: 'source-url', sourceId, url: source.url, ...(title !== undefined && { title }) };
+  }
+  const { mediaType, filename } = source;
+  const named = { title: title ?? filename ?? mediaType, ...(filename !== undefined && { filename }) };
+  return { type: 'source-document', sourceId, mediaType, ...named };
 }
 
 function toFileChunk({ mediaType, data, url }: MediaPart): UIMessageChunk {
@@ -289,17 +323,30 @@ export type UIMessageChunk =
   | { type: 'data-handoff'; id: string; data: { from: string; to: string } }
   /** Part that a tool or a step published. With an `id`, it takes the place of the one before it. */
   | { type: `data-${string}`; id?: string; data: unknown; transient?: boolean }
-  | { type: 'tool-input-available'; toolCallId: string; toolName: string; input: unknown; dynamic: true }
+  /** `providerExecuted`: the vendor runs the tool, here and below. */
+  | {
+      type: 'tool-input-available';
+      toolCallId: string;
+      toolName: string;
+      input: unknown;
+      providerExecuted?: true;
+      dynamic: true;
+    }
   | {
       type: 'tool-input-error';
       toolCallId: string;
       toolName: string;
       input: unknown;
       errorText: string;
+      providerExecuted?: true;
       dynamic: true;
     }
-  | { type: 'tool-output-available'; toolCallId: string; output: unknown; dynamic: true }
-  | { type: 'tool-output-error'; toolCallId: string; errorText: string; dynamic: true }
+  | { type: 'tool-output-available'; toolCallId: string; output: unknown; providerExecuted?: true; dynamic: true }
+  | { type: 'tool-output-error'; toolCallId: string; errorText: string; providerExecuted?: true; dynamic: true }
+  /** Page that the vendor found, or that the answer cites. */
+  | { type: 'source-url'; sourceId: string; url: string; title?: string }
+  /** Document that the vendor found, or that the answer cites. */
+  | { type: 'source-document'; sourceId: string; mediaType: string; title: string; filename?: string }
   /** Image, audio or file of a tool's result: an address, or a `data:` URL. */
   | { type: 'file'; mediaType: string; url: string }
   | { type: 'tool-approval-request'; approvalId: string; toolCallId: string }

@@ -16,6 +16,7 @@ import type { OnDelta, PaidAnswer } from '../model/model-answer.js';
 import { describeFormat, type ModelOptions, type ModelProvider, type ResponseFormat } from '../model/model-provider.js';
 import { TokenLedger } from '../model/token-ledger.js';
 import type { TokenUsage } from '../model/token-usage.js';
+import type { Source, VendorCall } from '../model/vendor-parts.js';
 import type { ModelCandidate } from '../run/candidate-caller.js';
 import { ModelCaller } from '../run/model-caller.js';
 import { metadataKey, toMessages } from './prompt-messages.js';
@@ -60,7 +61,22 @@ export type ProviderModelMetadata = Record<string, { [name: string]: JsonValue |
 export type ProviderModelContent = { providerMetadata?: ProviderModelMetadata } & (
   | { type: 'text'; text: string }
   | { type: 'tool-call'; toolCallId: string; toolName: string; input: string }
+  | ProviderVendorPart
 );
+
+/** Source of an answer, or call of a tool that the vendor ran. */
+export type ProviderVendorPart =
+  | { type: 'source'; sourceType: 'url'; id: string; url: string; title?: string }
+  | { type: 'source'; sourceType: 'document'; id: string; mediaType: string; title: string; filename?: string }
+  | { type: 'tool-call'; toolCallId: string; toolName: string; input: string; providerExecuted: true; dynamic: true }
+  | {
+      type: 'tool-result';
+      toolCallId: string;
+      toolName: string;
+      result: NonNullable<JsonValue>;
+      isError?: true;
+      dynamic: true;
+    };
 
 /** Part of a call that providers do not have, and which is ignored. */
 export interface ProviderModelWarning {
@@ -85,6 +101,7 @@ export type ProviderModelPart = { providerMetadata?: ProviderModelMetadata } & (
   | { type: 'tool-input-start'; id: string; toolName: string }
   | { type: 'tool-input-end'; id: string }
   | { type: 'tool-call'; toolCallId: string; toolName: string; input: string }
+  | ProviderVendorPart
   | ({ type: 'finish' } & ProviderModelFinish)
   | { type: 'error'; error: unknown }
 );
@@ -267,12 +284,50 @@ class ProviderCalls {
 function toContent(answer: PaidAnswer): ProviderModelContent[] {
   const { content, toolCalls } = answer;
   const parts: ProviderModelContent[] = content === '' ? [] : [{ type: 'text', text: content }];
+  for (const call of answer.vendorCalls ?? []) parts.push(...toVendorParts(call));
+  for (const source of answer.sources ?? []) parts.push(toSourcePart(source));
   for (const call of toCalls(answer)) parts.push(call);
   const [first] = parts;
   const metadata = metadataOf(answer);
   // With a text, the calls have none.
   if (toolCalls.length === 0 && first !== undefined && metadata !== undefined) first.providerMetadata = metadata;
   return parts;
+}
+
+type VendorPart = ProviderVendorPart & { providerMetadata?: ProviderModelMetadata };
+
+function toSourcePart(source: Source): VendorPart {
+  const { id, title } = source;
+  if (source.type === 'url') {
+    return { type: 'source', sourceType: 'url', id, url: source.url, ...(title !== undefined && { title }) };
+  }
+  const { mediaType, filename } = source;
+  const named = { title: title ?? filename ?? mediaType, ...(filename !== undefined && { filename }) };
+  return { type: 'source', sourceType: 'document', id, mediaType, ...named };
+}
+
+function toVendorParts({
+  id: toolCallId,
+  name: toolName,
+  arguments: input,
+  result,
+  isError,
+}: VendorCall): VendorPart[] {
+  const call: VendorPart = {
+    type: 'tool-call',
+    toolCallId,
+    toolName,
+    input: input.trim() === '' ? '{}' : input,
+    providerExecuted: true,
+    dynamic: true,
+  };
+  if (result === undefined || result === null) return [call];
+  // JSON, as the vendor sent it.
+  const value = result as NonNullable<JsonValue>;
+  return [
+    call,
+    { type: 'tool-result', toolCallId, toolName, result: value, dynamic: true, ...(isError && { isError }) },
+  ];
 }
 
 type ToolCallPart = Extract<ProviderModelContent, { type: 'tool-call' }>;
@@ -324,6 +379,8 @@ function streamOf(
   let open: { readonly kind: 'text' | 'reasoning'; readonly id: string } | undefined;
   let blocks = 0;
   let isCancelled = false;
+  /** Calls of the vendor that were sent. */
+  const begun = new Set<string>();
   return new ReadableStream({
     start(controller) {
       const send = (part: ProviderModelPart): void => {
@@ -334,7 +391,17 @@ function streamOf(
         send({ type: `${open.kind}-end`, id: open.id, ...(metadata && { providerMetadata: metadata }) });
         open = undefined;
       };
-      const onDelta: OnDelta = (delta, kind) => {
+      const onDelta: OnDelta = (part) => {
+        if (!('text' in part)) {
+          end();
+          for (const vendor of part.kind === 'source' ? [toSourcePart(part.source)] : toVendorParts(part.call)) {
+            // A call with its result follows the call.
+            if (vendor.type !== 'tool-call' || part.kind === 'source' || !begun.has(part.call.id)) send(vendor);
+          }
+          if (part.kind === 'vendor-call') begun.add(part.call.id);
+          return undefined;
+        }
+        const { kind, text: delta } = part;
         if (open?.kind !== kind) {
           end();
           blocks += 1;

@@ -62,6 +62,7 @@ function toMedia(mediaType: string, data: LanguageModelV3DataContent, filename?:
 function toAssistant(parts: readonly AssistantPart[], onUnreadable: (type: string) => void): Message {
   let content = '';
   const toolCalls: ToolCall[] = [];
+  const unread: string[] = [];
   let metadata: Record<string, unknown> | undefined;
   for (const part of parts) {
     metadata ??= metadataOf(part.providerOptions);
@@ -69,8 +70,10 @@ function toAssistant(parts: readonly AssistantPart[], onUnreadable: (type: strin
     else if (part.type === 'tool-call' && part.providerExecuted !== true) {
       const { toolCallId: id, toolName: name, input } = part;
       toolCalls.push({ id, name, arguments: JSON.stringify(input ?? {}) });
-    } else if (part.type !== 'reasoning') onUnreadable(part.type);
+    } else if (part.type !== 'reasoning') unread.push(part.type);
   }
+  // The metadata have what the vendor expects back of its own tools.
+  if (metadata === undefined) for (const type of unread) onUnreadable(type);
   return {
     role: 'assistant',
     content,

@@ -1,8 +1,10 @@
 import { InvalidAnswerError } from '../errors.js';
+import { recordOf } from './foreign-values.js';
 import type { ToolCall } from './message.js';
 import type { FinishReason, ModelResponse, ModelStreamChunk } from './model-provider.js';
 import { CutStreamError } from './provider-error.js';
 import { noUsage, reportedUsage, type TokenUsage } from './token-usage.js';
+import { addVendorCalls, readSources, type Source, type VendorCall } from './vendor-parts.js';
 
 /** Validated answer of a model: a custom provider may return anything. */
 export interface ModelAnswer {
@@ -14,6 +16,8 @@ export interface ModelAnswer {
   readonly unreadableCall?: string;
   readonly providerMetadata?: Record<string, unknown>;
   readonly ignoredSettings?: readonly string[];
+  readonly sources?: readonly Source[];
+  readonly vendorCalls?: readonly VendorCall[];
 }
 
 /** Answer with its usage, reported or estimated. */
@@ -25,6 +29,7 @@ const noCalls: readonly ToolCall[] = [];
 export function readAnswer(response: ModelResponse | ModelAnswer): ModelAnswer {
   if (typeof response !== 'object' || response === null) throw new InvalidAnswerError('an object', response);
   const { content, toolCalls, usage, finishReason, unreadableCall, providerMetadata, ignoredSettings } = response;
+  const { sources, vendorCalls } = response;
   const reported = reportedUsage(usage);
   if (unreadableCall !== undefined && typeof unreadableCall !== 'string') {
     throw new InvalidAnswerError('an unreadableCall that is a string', unreadableCall);
@@ -42,17 +47,31 @@ export function readAnswer(response: ModelResponse | ModelAnswer): ModelAnswer {
   if (unreadableCall !== undefined) answer.unreadableCall = unreadableCall;
   if (providerMetadata) answer.providerMetadata = providerMetadata;
   if (Array.isArray(ignoredSettings)) answer.ignoredSettings = ignoredSettings.map(String);
+  if (sources) answer.sources = readSources(sources);
+  if (vendorCalls) answer.vendorCalls = readVendorCalls(vendorCalls);
   return answer;
 }
 
 /** Part of a streamed answer that a reader sees. */
-export type DeltaKind = 'text' | 'reasoning';
+export type AnswerDelta =
+  | { readonly kind: 'text' | 'reasoning'; readonly text: string }
+  | { readonly kind: 'source'; readonly source: Source }
+  | { readonly kind: 'vendor-call'; readonly call: VendorCall };
 
-/** Receives streamed text. The next chunk is read when the promise resolves, if there is one. */
-export type OnDelta = (text: string, kind: DeltaKind) => Promise<void> | undefined;
+/** Receives parts of a streamed answer. The next chunk is read when the promise resolves, if there is one. */
+export type OnDelta = (delta: AnswerDelta) => Promise<void> | undefined;
+
+/** Returns what a reader sees of a complete answer. */
+export function deltasOf({ content, sources = [], vendorCalls = [] }: ModelAnswer): AnswerDelta[] {
+  return [
+    ...vendorCalls.map((call): AnswerDelta => ({ kind: 'vendor-call', call })),
+    ...(content === '' ? [] : [{ kind: 'text', text: content } as const]),
+    ...sources.map((source): AnswerDelta => ({ kind: 'source', source })),
+  ];
+}
 
 /**
- * Collects a streamed answer, and passes each text to `onDelta` when it arrives.
+ * Collects a streamed answer, and passes each part to `onDelta` when it arrives.
  *
  * @throws {InvalidAnswerError}
  * @throws {CutStreamError} if the stream ends without a finish reason
@@ -61,16 +80,29 @@ export async function collectAnswer(chunks: AsyncIterable<ModelStreamChunk>, onD
   const whole: { -readonly [Key in keyof ModelResponse]?: ModelResponse[Key] } = {};
   let content = '';
   const toolCalls: ToolCall[] = [];
+  const sources: Source[] = [];
+  const vendorCalls: VendorCall[] = [];
   let usage: TokenUsage | undefined;
   for await (const chunk of chunks) {
     if (typeof chunk !== 'object' || chunk === null) throw new InvalidAnswerError('chunks that are objects', chunk);
     const reasoning = readContent(chunk.reasoning);
-    if (reasoning !== '') await onDelta(reasoning, 'reasoning');
+    if (reasoning !== '') await onDelta({ kind: 'reasoning', text: reasoning });
+    if (chunk.vendorCalls) {
+      const calls = readVendorCalls(chunk.vendorCalls);
+      addVendorCalls(vendorCalls, calls);
+      for (const call of calls) void onDelta({ kind: 'vendor-call', call });
+    }
     const text = readContent(chunk.content);
     if (text !== '') {
       content += text;
-      const room = onDelta(text, 'text');
+      const room = onDelta({ kind: 'text', text });
       if (room !== undefined) await room;
+    }
+    if (chunk.sources) {
+      for (const source of readSources(chunk.sources)) {
+        sources.push(source);
+        void onDelta({ kind: 'source', source });
+      }
     }
     toolCalls.push(...readCalls(chunk.toolCalls));
     usage = chunk.usage ?? usage;
@@ -82,6 +114,8 @@ export async function collectAnswer(chunks: AsyncIterable<ModelStreamChunk>, onD
   }
   const { finishReason } = whole;
   if (finishReason === undefined) throw new CutStreamError('the model provider', reportedUsage(usage));
+  if (sources.length > 0) whole.sources = sources;
+  if (vendorCalls.length > 0) whole.vendorCalls = vendorCalls;
   return readAnswer({ ...whole, content, toolCalls, usage: usage ?? noUsage(), finishReason });
 }
 
@@ -107,6 +141,18 @@ function readCalls(calls: unknown): readonly ToolCall[] {
   const read: ToolCall[] = [];
   for (const call of calls) read.push(readCall(call));
   return read;
+}
+
+function readVendorCalls(calls: unknown): readonly VendorCall[] {
+  if (!Array.isArray(calls)) throw new InvalidAnswerError('vendorCalls that are an array', calls);
+  return calls.map((call: unknown): VendorCall => {
+    const { result, isError } = recordOf(call);
+    return {
+      ...readCall(call),
+      ...(result !== undefined && { result }),
+      ...(isError === true && { isError }),
+    };
+  });
 }
 
 function readCall(call: unknown): ToolCall {

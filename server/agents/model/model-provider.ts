@@ -1,10 +1,12 @@
 import { InvalidOptionError } from '../../errors.js';
 import type { JsonSchema } from '../../json-schema.js';
 import { OptionChecker } from '../../options.js';
+import { isRecord } from './foreign-values.js';
 import type { Message, ToolCall, ToolDefinition } from './message.js';
 import { isMedia } from './part.js';
 import { UnsupportedPartError } from './provider-error.js';
 import type { TokenUsage } from './token-usage.js';
+import type { Source, VendorCall } from './vendor-parts.js';
 
 /** Reason why a model stopped. `length`: it reached the token limit, so the end of its answer may be missing. */
 export type FinishReason = 'stop' | 'tool_calls' | 'length';
@@ -14,6 +16,12 @@ export interface ResponseFormat {
   readonly type: 'json';
   readonly schema: JsonSchema;
 }
+
+/** Tools that a vendor runs itself. The agent does not execute their calls. */
+export const vendorToolNames = ['webSearch', 'codeExecution'] as const;
+
+/** Name of a tool that a vendor runs itself. */
+export type VendorToolName = (typeof vendorToolNames)[number];
 
 /** Effort of a model's reasoning. */
 export type ReasoningEffort = 'low' | 'medium' | 'high';
@@ -57,6 +65,12 @@ export interface ModelOptions {
    * executes them: a call of one is answered like that of an unknown tool. @default none
    */
   tools?: ToolDefinition[];
+  /**
+   * Tools that the vendor runs itself: `{ webSearch: true }`, or with the settings that the AI SDK's package of the vendor
+   * takes, such as `{ webSearch: { maxUses: 3 } }` of Anthropic. Their calls and sources are part of the answer. For
+   * Anthropic, Gemini and OpenAI's Responses; another vendor's call is refused. @default none
+   */
+  vendorTools?: { readonly [Name in VendorToolName]?: boolean | Readonly<Record<string, unknown>> };
   /** Format of the answer. An agent sets this from its `outputSchema`. @default text */
   responseFormat?: ResponseFormat;
   /** Milliseconds until a model call fails with {@link ModelTimeoutError}. Enforced by the agent. @default 600_000 */
@@ -78,9 +92,16 @@ export interface ModelResponse {
   providerMetadata?: Record<string, unknown>;
   /** Settings of the call that the model does not support. The agent logs each of them once. */
   ignoredSettings?: readonly string[];
+  /** Sources that the vendor found or cites. */
+  sources?: readonly Source[];
+  /** Calls of the vendor's own tools, which it has run. */
+  vendorCalls?: readonly VendorCall[];
 }
 
-/** Part of a streamed answer. Texts and tool calls are concatenated; for every other field the last value counts. */
+/**
+ * Part of a streamed answer. Texts, tool calls and sources are concatenated; of a vendor's call, the last state counts;
+ * for every other field the last value counts.
+ */
 export interface ModelStreamChunk {
   content?: string;
   /** Text of the model's reasoning, for readers of a stream. What the vendor expects back is in `providerMetadata`. */
@@ -93,6 +114,9 @@ export interface ModelStreamChunk {
   unreadableCall?: string;
   providerMetadata?: Record<string, unknown>;
   ignoredSettings?: readonly string[];
+  sources?: readonly Source[];
+  /** Calls that begin, and calls with their results. */
+  vendorCalls?: readonly VendorCall[];
 }
 
 /** Client of a model vendor: a provider class such as `OpenAIProvider`, `fromLanguageModel`, or your own object. */
@@ -147,6 +171,7 @@ const names: readonly (keyof ModelOptions)[] = [
   'providerOptions',
   'responseFormat',
   'tools',
+  'vendorTools',
   'signal',
 ];
 
@@ -189,6 +214,7 @@ export function checkModelOptions(model: ModelOptions, owner: string, hasTools: 
   checkReasoning(model.reasoning, check, owner);
   checkToolChoice(model.toolChoice, check, owner, hasTools);
   checkProviderOptions(model.providerOptions, check);
+  checkVendorTools(model.vendorTools, check, owner);
   const isText = responseFormat === undefined;
   check.that(isText, 'responseFormat', 'omitted: pass outputSchema of the agent', responseFormat);
   check.that(tools === undefined || Array.isArray(tools), 'tools', 'an array', tools);
@@ -232,6 +258,17 @@ function checkProviderOptions(providerOptions: ModelOptions['providerOptions'], 
   const isValid =
     providerOptions === undefined || (isObject(providerOptions) && Object.values(providerOptions).every(isObject));
   check.that(isValid, 'providerOptions', 'an object of objects, such as { openai: { ... } }', providerOptions);
+}
+
+function checkVendorTools(vendorTools: ModelOptions['vendorTools'], check: OptionChecker, owner: string): void {
+  if (vendorTools === undefined) return;
+  const isSet = (value: unknown): boolean =>
+    value === undefined || typeof value === 'boolean' || (typeof value === 'object' && value !== null);
+  check.that(isRecord(vendorTools), 'vendorTools', 'an object such as { webSearch: true }', vendorTools);
+  const tools = new OptionChecker(vendorTools, vendorToolNames, owner, 'model.vendorTools');
+  for (const [name, value] of Object.entries(vendorTools)) {
+    tools.that(isSet(value), name, "true, or the vendor's settings", value);
+  }
 }
 
 function isTexts(value: unknown): boolean {

@@ -4,14 +4,18 @@ import type {
   LanguageModelV3Reasoning,
   LanguageModelV3StreamPart,
   LanguageModelV3Text,
+  LanguageModelV3ToolResult,
   LanguageModelV3Usage,
   SharedV3ProviderMetadata,
   SharedV3Warning,
 } from '@ai-sdk/provider';
+import { parseJson, recordOf } from '../model/foreign-values.js';
 import type { Message, ToolCall } from '../model/message.js';
 import type { FinishReason, ModelStreamChunk } from '../model/model-provider.js';
 import { ContentFilterError, CutStreamError, ProviderError } from '../model/provider-error.js';
-import type { TokenUsage } from '../model/token-usage.js';
+import { addUsage, noUsage, type TokenUsage } from '../model/token-usage.js';
+import { addVendorCalls, type Source, type VendorCall } from '../model/vendor-parts.js';
+import { toSource, toVendorCall, withVendorResult } from './vendor-tools.js';
 
 /** End of a language model's answer. */
 export interface Finish {
@@ -21,6 +25,9 @@ export interface Finish {
   readonly warnings?: readonly SharedV3Warning[] | undefined;
 }
 
+/** Sources of an answer, and calls that the vendor ran. */
+type VendorParts = Pick<ModelStreamChunk, 'sources' | 'vendorCalls'>;
+
 /** Builds an answer from the parts that a language model returns. */
 export class AnswerBuilder {
   text = '';
@@ -28,6 +35,10 @@ export class AnswerBuilder {
   readonly #toOwnName: (name: string) => string;
   readonly #toolCalls: ToolCall[] = [];
   readonly #parts: ReplayPart[] = [];
+  readonly #sources: Source[] = [];
+  readonly #vendorCalls: VendorCall[] = [];
+  /** Tokens of the answer before the vendor interrupted it. */
+  readonly #before: TokenUsage = noUsage();
 
   /** @param toOwnName returns the name of the tool that a model calls */
   constructor(provider: string, toOwnName: (name: string) => string) {
@@ -35,7 +46,7 @@ export class AnswerBuilder {
     this.#toOwnName = toOwnName;
   }
 
-  /** Adds a complete part. Drops files, sources and calls that the vendor executed. */
+  /** Adds a complete part. Drops files. */
   add(part: LanguageModelV3Content): void {
     const metadata = part.providerMetadata && { metadata: part.providerMetadata };
     if (part.type === 'text') this.text += part.text;
@@ -44,7 +55,31 @@ export class AnswerBuilder {
     } else if (part.type === 'tool-call' && !part.providerExecuted) {
       this.#parts.push({ type: 'call', index: this.#toolCalls.length, ...metadata });
       this.#toolCalls.push({ id: part.toolCallId, name: this.#toOwnName(part.toolName), arguments: part.input });
-    }
+    } else if (part.type === 'tool-call') {
+      const { toolCallId: id, toolName: name, input } = part;
+      this.#parts.push({ type: 'vendor-call', id, name, input: parseJson(input) ?? {}, ...metadata });
+      addVendorCalls(this.#vendorCalls, [toVendorCall(part)]);
+    } else if (part.type === 'tool-result' && part.preliminary !== true) {
+      const { toolCallId: id, toolName: name, result, isError } = part;
+      const failed = isError === true && { isError };
+      const call = this.#vendorCalls.find((each) => each.id === id);
+      addVendorCalls(this.#vendorCalls, [withVendorResult(part, call)]);
+      this.#parts.push({ type: 'vendor-result', id, name, result, ...failed, ...metadata });
+    } else if (part.type === 'source') this.#sources.push(toSource(part));
+  }
+
+  /** Sources and calls that the vendor ran, so far. */
+  get collected(): VendorParts {
+    const [sources, vendorCalls] = [this.#sources, this.#vendorCalls];
+    return { ...(sources.length > 0 && { sources }), ...(vendorCalls.length > 0 && { vendorCalls }) };
+  }
+
+  /** Returns the answer so far as a message, with which the vendor continues it. */
+  pause(usage: LanguageModelV3Usage): Message {
+    addUsage(this.#before, toUsage(usage) ?? noUsage());
+    const [content, toolCalls] = [this.text, [...this.#toolCalls]];
+    const replay = writeReplay(this.#provider, [...this.#parts]);
+    return { role: 'assistant', content, toolCalls, ...(replay && { providerMetadata: replay }) };
   }
 
   /**
@@ -59,7 +94,7 @@ export class AnswerBuilder {
     providerMetadata,
     warnings = [],
   }: Finish): ModelStreamChunk & { finishReason: FinishReason } {
-    const reported = toUsage(usage);
+    const reported = this.#total(toUsage(usage));
     const unreadableCall = unreadableCallOf(finishReason, providerMetadata);
     const replay = writeReplay(this.#provider, this.#parts);
     const ignored = warnings.flatMap(toIgnoredSetting);
@@ -86,6 +121,14 @@ export class AnswerBuilder {
     const isWithheld = usage !== undefined && this.#parts.length === 0;
     if (unified === 'interrupted' || (isInvented && !isWithheld)) throw new CutStreamError(this.#provider, usage);
     return this.finish(finish);
+  }
+
+  /** Adds the tokens of the answer before the vendor interrupted it. */
+  #total(usage: TokenUsage | undefined): TokenUsage | undefined {
+    if (this.#before.totalTokens === 0) return usage;
+    const total = { ...this.#before };
+    addUsage(total, usage ?? noUsage());
+    return total;
   }
 
   #toFinishReason({ unified, raw }: LanguageModelV3FinishReason, usage: TokenUsage | undefined): FinishReason {
@@ -181,6 +224,8 @@ export class StreamAssembler {
         this.#start(part.id, { type: part.type === 'text-start' ? 'text' : 'reasoning', text: '' });
         break;
       case 'tool-call':
+      case 'tool-result':
+      case 'source':
         this.#parts.push(part);
         break;
       case 'finish':
@@ -207,19 +252,34 @@ function isEmpty(content: LanguageModelV3Content): boolean {
 }
 
 /**
- * Part of an answer that the vendor requires back: reasoning in its position, and the vendor's signatures. A call is
- * identified by its index in the message's `toolCalls`.
+ * Part of an answer that the vendor requires back: reasoning in its position, the calls and results of the vendor's own
+ * tools, and the vendor's signatures. A call of another tool is identified by its index in the message's `toolCalls`.
  */
-type ReplayPart =
+export type ReplayPart =
   | { readonly type: 'text' | 'reasoning'; readonly text: string; readonly metadata?: SharedV3ProviderMetadata }
-  | { readonly type: 'call'; readonly index: number; readonly metadata?: SharedV3ProviderMetadata };
+  | { readonly type: 'call'; readonly index: number; readonly metadata?: SharedV3ProviderMetadata }
+  | {
+      readonly type: 'vendor-call';
+      readonly id: string;
+      readonly name: string;
+      readonly input: unknown;
+      readonly metadata?: SharedV3ProviderMetadata;
+    }
+  | {
+      readonly type: 'vendor-result';
+      readonly id: string;
+      readonly name: string;
+      readonly result: LanguageModelV3ToolResult['result'];
+      readonly isError?: true;
+      readonly metadata?: SharedV3ProviderMetadata;
+    };
 
 /**
  * Returns the parts as `Message.providerMetadata` under the provider's name, so that another vendor that continues the
  * conversation does not receive them. Returns `undefined` if text and calls are sufficient.
  */
 function writeReplay(provider: string, parts: readonly ReplayPart[]): Record<string, unknown> | undefined {
-  const isNeeded = parts.some((part) => part.type === 'reasoning' || part.metadata !== undefined);
+  const isNeeded = parts.some(({ type, metadata }) => (type !== 'text' && type !== 'call') || metadata !== undefined);
   return isNeeded ? { [provider]: parts } : undefined;
 }
 
@@ -234,5 +294,9 @@ function isReplayPart(value: unknown): value is ReplayPart {
   const metadata = 'metadata' in value ? value.metadata : undefined;
   if (metadata !== undefined && (typeof metadata !== 'object' || metadata === null)) return false;
   if (value.type === 'call') return 'index' in value && Number.isInteger(value.index);
+  if (value.type === 'vendor-call' || value.type === 'vendor-result') {
+    const { id, name, input, result } = recordOf(value);
+    return typeof id === 'string' && typeof name === 'string' && (input ?? result ?? undefined) !== undefined;
+  }
   return (value.type === 'text' || value.type === 'reasoning') && 'text' in value && typeof value.text === 'string';
 }

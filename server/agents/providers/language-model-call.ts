@@ -12,7 +12,7 @@ import type { Message, ToolDefinition } from '../model/message.js';
 import type { ModelOptions } from '../model/model-provider.js';
 import type { Part } from '../model/part.js';
 import { isErrorContent } from '../tools/tool-executor.js';
-import { readReplay } from './answer-builder.js';
+import { type ReplayPart, readReplay } from './answer-builder.js';
 import { readableMessages, type SplitResult, splitResult, toUserParts } from './prompt-media.js';
 import {
   addInstruction,
@@ -24,6 +24,7 @@ import {
   toToolSchema,
   toVendorSettings,
 } from './vendor-settings.js';
+import { toVendorTools } from './vendor-tools.js';
 import { describeUnsaid, isStrictSchema } from './wire-schema.js';
 
 type AssistantPart = Extract<LanguageModelV3Message, { role: 'assistant' }>['content'][number];
@@ -47,8 +48,9 @@ export async function toModelCall(
   model: Pick<LanguageModelV3, 'provider' | 'modelId' | 'supportedUrls'>,
 ): Promise<ModelCall> {
   // The package of older Anthropic models has a tool of its own.
-  const reserved = addsJsonTool(options, model.provider, model.modelId) ? ['json'] : [];
-  const names = new ToolNames(options.tools, reserved);
+  const ofPackage = addsJsonTool(options, model.provider, model.modelId) ? ['json'] : [];
+  const ofVendor = toVendorTools(options, model.provider, model.modelId).map(({ name }) => name);
+  const names = new ToolNames(options.tools, [...ofPackage, ...ofVendor]);
   const sent = messages.some(({ parts }) => parts !== undefined) ? await readableMessages(messages, model) : messages;
   return { options: toCall(sent, options, model, names), names };
 }
@@ -59,7 +61,7 @@ function toCall(
   { provider, modelId }: Pick<LanguageModelV3, 'provider' | 'modelId'>,
   names: ToolNames,
 ): LanguageModelV3CallOptions {
-  const { temperature, topP, stop, seed, tools, signal } = options;
+  const { temperature, topP, stop, seed, signal } = options;
   const prompt = toPrompt(messages, provider, names);
   const json = toJsonMode(options, provider, modelId);
   if (json?.instruction !== undefined) addInstruction(prompt, json.instruction);
@@ -76,10 +78,21 @@ function toCall(
     ...(signal && { abortSignal: signal }),
     ...(json?.responseFormat && { responseFormat: json.responseFormat }),
     ...(providerOptions && { providerOptions }),
-    ...(tools !== undefined && tools.length > 0
-      ? { tools: tools.map((tool) => toFunctionTool(tool, provider, names)), ...toToolChoice(options, names) }
-      : pastTools(messages, provider, names)),
+    ...toTools(messages, options, { provider, modelId }, names),
   };
+}
+
+function toTools(
+  messages: readonly Message[],
+  options: ModelOptions,
+  { provider, modelId }: Pick<LanguageModelV3, 'provider' | 'modelId'>,
+  names: ToolNames,
+): Pick<LanguageModelV3CallOptions, 'tools' | 'toolChoice'> {
+  const own = options.tools ?? [];
+  const vendor = toVendorTools(options, provider, modelId);
+  if (own.length + vendor.length === 0) return pastTools(messages, provider, names);
+  const tools = [...own.map((tool) => toFunctionTool(tool, provider, names)), ...vendor];
+  return { tools, ...(own.length > 0 && toToolChoice(options, names)) };
 }
 
 function toToolChoice({ toolChoice }: ModelOptions, names: ToolNames): Pick<LanguageModelV3CallOptions, 'toolChoice'> {
@@ -188,11 +201,26 @@ function toAssistantParts(message: Message, provider: string, names: ToolNames):
   }
   const parts = replay.flatMap((part): AssistantPart[] => {
     if (part.type === 'text' && isBlank(part.text) && part.metadata === undefined) return [];
-    const own = part.type === 'call' ? calls[part.index] : { type: part.type, text: part.text };
+    const own = part.type === 'call' ? calls[part.index] : toOwnPart(part, provider);
     return own === undefined ? [] : [{ ...own, ...(part.metadata && { providerOptions: part.metadata }) }];
   });
   // Vendors refuse reasoning that leads to nothing, such as that of an answer which reached its limit of tokens.
   return parts.slice(0, parts.findLastIndex(({ type }) => type !== 'reasoning') + 1);
+}
+
+/** Returns a part of an answer; `undefined` for what the vendor's package cannot send. */
+function toOwnPart(part: Exclude<ReplayPart, { type: 'call' }>, provider: string): AssistantPart | undefined {
+  if ('text' in part) return { type: part.type, text: part.text };
+  // The package sends any other call as one of a function, which has no result.
+  if (provider.startsWith('google') && recordOf(part.metadata?.['google'])['serverToolCallId'] === undefined) {
+    return undefined;
+  }
+  const { id: toolCallId, name: toolName } = part;
+  if (part.type === 'vendor-call') {
+    return { type: 'tool-call', toolCallId, toolName, input: part.input, providerExecuted: true };
+  }
+  const type = part.isError === true ? 'error-json' : 'json';
+  return { type: 'tool-result', toolCallId, toolName, output: { type, value: part.result } };
 }
 
 /**

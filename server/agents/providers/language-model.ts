@@ -11,10 +11,12 @@ import {
 } from '../model/model-provider.js';
 import { CutStreamError } from '../model/provider-error.js';
 import { noUsage } from '../model/token-usage.js';
-import { AnswerBuilder, StreamAssembler } from './answer-builder.js';
-import type { ModelCall, ToolNames } from './language-model-call.js';
+import type { VendorCall } from '../model/vendor-parts.js';
+import { AnswerBuilder, type Finish, StreamAssembler } from './answer-builder.js';
+import type { ModelCall } from './language-model-call.js';
 import { toMediaError } from './prompt-media.js';
 import { toProviderError } from './to-provider-error.js';
+import { toSource, toVendorCall, withVendorResult } from './vendor-tools.js';
 
 /** AI SDK language model of specification v3 or v4, as created by the AI SDK's vendor packages. */
 export interface LanguageModel {
@@ -98,14 +100,20 @@ export function languageModelProvider(
     async chat(messages: Message[], options: ModelOptions): Promise<ModelResponse> {
       checkModelOptionNames(options);
       const model = await modelOf(options.model);
-      const { options: call, names } = await toCall(messages, options, model);
+      const first = await toCall(messages, options, model);
+      let call = first.options;
       try {
-        const result = await model.doGenerate(call);
-        // A package may read an error with status 200 as an answer without content.
-        if (result.content.length === 0 && hasError(result.response?.body)) throw result.response.body;
-        const answer = new AnswerBuilder(model.provider, names.toOwn);
-        for (const part of result.content) answer.add(part);
-        return { content: answer.text, usage: noUsage(), ...answer.finish(result) };
+        const answer = new AnswerBuilder(model.provider, first.names.toOwn);
+        for (let pauses = 0; ; pauses += 1) {
+          const result = await model.doGenerate(call);
+          // A package may read an error with status 200 as an answer without content.
+          if (result.content.length === 0 && hasError(result.response?.body)) throw result.response.body;
+          for (const part of result.content) answer.add(part);
+          if (!isPaused(result) || pauses === maxPauses) {
+            return { content: answer.text, usage: noUsage(), ...answer.collected, ...answer.finish(result) };
+          }
+          ({ options: call } = await toCall([...messages, answer.pause(result.usage)], options, model));
+        }
       } catch (error) {
         throw failure(error, model.provider, options, messages);
       }
@@ -114,10 +122,19 @@ export function languageModelProvider(
     async *chatStream(messages: Message[], options: ModelOptions): AsyncGenerator<ModelStreamChunk> {
       checkModelOptionNames(options);
       const model = await modelOf(options.model);
-      const { options: call, names } = await toCall(messages, options, model);
+      const first = await toCall(messages, options, model);
+      let call = first.options;
       try {
-        const { stream } = await model.doStream(call);
-        yield* readStream(stream, model.provider, names);
+        const answer = new AnswerBuilder(model.provider, first.names.toOwn);
+        for (let pauses = 0; ; pauses += 1) {
+          const { stream } = await model.doStream(call);
+          const finish = yield* readStream(stream, model.provider, answer);
+          if (!isPaused(finish) || pauses === maxPauses) {
+            yield answer.finishStream(finish);
+            return;
+          }
+          ({ options: call } = await toCall([...messages, answer.pause(finish.usage)], options, model));
+        }
       } catch (error) {
         throw failure(error, model.provider, options, messages);
       }
@@ -131,24 +148,35 @@ async function toCall(messages: readonly Message[], options: ModelOptions, model
   return toModelCall(messages, options, model);
 }
 
+/** Number of times that a vendor is asked to continue an answer. */
+const maxPauses = 8;
+
+/** Returns `true` if Anthropic interrupted an answer whose tools take long: it continues it when it is sent back. */
+function isPaused({ finishReason }: Pick<Finish, 'finishReason'>): boolean {
+  return finishReason.raw === 'pause_turn';
+}
+
 async function* readStream(
   stream: ReadableStream<LanguageModelV3StreamPart>,
   provider: string,
-  names: ToolNames,
-): AsyncGenerator<ModelStreamChunk> {
-  const answer = new AnswerBuilder(provider, names.toOwn);
+  answer: AnswerBuilder,
+): AsyncGenerator<ModelStreamChunk, Finish> {
   const assembler = new StreamAssembler(answer);
+  const calls = new Map<string, VendorCall>();
   let warnings: readonly SharedV3Warning[] = [];
   for await (const part of stream) {
     assembler.add(part);
     if (part.type === 'stream-start') warnings = part.warnings;
     else if (part.type === 'text-delta' && part.delta !== '') yield { content: part.delta };
     else if (part.type === 'reasoning-delta' && part.delta !== '') yield { reasoning: part.delta };
-    else if (part.type === 'error' && !isUnknownEvent(part.error, provider)) throw part.error;
-    else if (part.type === 'finish') {
-      yield answer.finishStream({ ...part, warnings });
-      return;
-    }
+    else if (part.type === 'source') yield { sources: [toSource(part)] };
+    else if (part.type === 'tool-call' && part.providerExecuted) {
+      calls.set(part.toolCallId, toVendorCall(part));
+      yield { vendorCalls: [toVendorCall(part)] };
+    } else if (part.type === 'tool-result' && part.preliminary !== true) {
+      yield { vendorCalls: [withVendorResult(part, calls.get(part.toolCallId))] };
+    } else if (part.type === 'error' && !isUnknownEvent(part.error, provider)) throw part.error;
+    else if (part.type === 'finish') return { ...part, warnings };
   }
   throw new CutStreamError(provider);
 }

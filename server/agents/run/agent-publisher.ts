@@ -3,7 +3,8 @@ import type { JoinOutput } from '../../hub/events/live-output.js';
 import type { PublishedAgentEvent } from '../agent/published-events.js';
 import { cutText } from '../model/foreign-values.js';
 import type { ToolResult } from '../model/message.js';
-import type { DeltaKind } from '../model/model-answer.js';
+import type { AnswerDelta } from '../model/model-answer.js';
+import type { VendorCall } from '../model/vendor-parts.js';
 import { cutContent, type ExecutedCall } from '../tools/tool-executor.js';
 import type { TurnAnswer } from './recorded-turn.js';
 
@@ -38,9 +39,14 @@ export class AgentPublisher {
   }
 
   /** Publishes a part of an answer. The promise resolves when there is room for more. */
-  async delta(turn: number, text: string, kind: DeltaKind): Promise<void> {
+  async delta(turn: number, delta: AnswerDelta): Promise<void> {
     const agent = this.#agent;
-    for (let rest = text; rest !== ''; ) {
+    const { kind } = delta;
+    if (kind === 'source') return publish(this.#step, { agent, type: 'source', turn, source: delta.source });
+    if (kind === 'vendor-call') {
+      return publish(this.#step, { agent, type: 'vendor-call', turn, call: cutCall(delta.call) });
+    }
+    for (let rest = delta.text; rest !== ''; ) {
       const part = cutText(rest, maxTextChars);
       rest = rest.slice(part.length);
       const event: PublishedAgentEvent =
@@ -83,6 +89,13 @@ export class AgentPublisher {
 /** Never rejects: output that is refused is logged, and is not worth the run. */
 async function publish(step: Step | undefined, event: PublishedAgentEvent, join?: JoinOutput): Promise<void> {
   await step?.publish(event, join).catch(() => {});
+}
+
+/** Returns a call that fits into an entry. */
+function cutCall(call: VendorCall): VendorCall {
+  const json = JSON.stringify(call.result) ?? '';
+  const fitting = json.length > maxValueChars ? { ...call, result: cutContent(json, maxValueChars) } : call;
+  return call.arguments.length > maxValueChars ? { ...fitting, arguments: '' } : fitting;
 }
 
 /** Joins texts of one kind and turn. */

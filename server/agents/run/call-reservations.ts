@@ -1,14 +1,17 @@
 import { quote } from '../../errors.js';
+import { limitsOf } from '../../hub/events/attempt-ctx.js';
 import type { LimitKeeper, Reservation } from '../../hub/limits/limit-keeper.js';
 import type { SpendChange } from '../../hub/limits/spend-state.js';
 import type { Clock } from '../../transports/clock.js';
 import { type AbortableWaits, delay } from '../abortable.js';
-import type { AgentContext } from '../agent/agent-context.js';
+import { type AgentContext, handlerContextOf } from '../agent/agent-context.js';
+import type { AgentSpec } from '../agent-spec.js';
 import { UnknownPriceError } from '../errors.js';
 import type { ModelOptions } from '../model/model-provider.js';
 import { costOf } from '../model/price.js';
 import type { ReachedSpendLimit, SpendWindow, TokenLedger } from '../model/token-ledger.js';
 import type { TokenUsage } from '../model/token-usage.js';
+import type { RunRequest } from './run-request.js';
 
 /** Tokens of an answer that are reserved if its model has no `maxTokens`. */
 const defaultAnswerTokens = 2_048;
@@ -143,4 +146,17 @@ function limitOf({
     ...(key !== undefined && { key }),
     ...(retryAfterMs !== undefined && { retryAfterMs }),
   };
+}
+
+/** Returns the reservations of a run; `undefined` without spending limits. */
+export function reservationsOf(
+  { clock }: AgentSpec,
+  { hubCtx }: RunRequest,
+  ledger: TokenLedger,
+  waits: AbortableWaits,
+  ctx: Pick<AgentContext, 'logger'>,
+): CallReservations | undefined {
+  if (ledger.windows === undefined) return undefined;
+  const keeper = limitsOf(hubCtx && handlerContextOf(hubCtx));
+  return new CallReservations(keeper, ledger.windows, ledger, clock, waits, ctx);
 }

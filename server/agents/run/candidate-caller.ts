@@ -2,7 +2,7 @@ import type { Clock, Timer } from '../../transports/clock.js';
 import type { AbortableWaits } from '../abortable.js';
 import type { TurnPlan } from '../agent/hooks.js';
 import type { Message, ToolDefinition } from '../model/message.js';
-import { collectAnswer, type ModelAnswer, type OnDelta, readAnswer } from '../model/model-answer.js';
+import { collectAnswer, deltasOf, type ModelAnswer, type OnDelta, readAnswer } from '../model/model-answer.js';
 import { checkReadsParts, type ModelOptions, type ModelProvider, type ModelResponse } from '../model/model-provider.js';
 import { ModelTimeoutError, ProviderError } from '../model/provider-error.js';
 
@@ -147,17 +147,17 @@ export class CandidateCaller {
     // That of this call: `options.signal` is soon that of the next one.
     const { signal } = options;
     if (provider.chatStream !== undefined) {
-      return collectAnswer(provider.chatStream(messages, options), (text, kind) => {
+      return collectAnswer(provider.chatStream(messages, options), (delta) => {
         // Ends a stream that ignores the signal.
         signal?.throwIfAborted();
-        streamed.texts.push(text);
-        if (kind === 'text') streamed.isShown = true;
-        return onDelta(text, kind);
+        if ('text' in delta) streamed.texts.push(delta.text);
+        if (delta.kind === 'text') streamed.isShown = true;
+        return onDelta(delta);
       });
     }
     const answer = readAnswer(await provider.chat(messages, options));
     signal?.throwIfAborted();
-    if (answer.content !== '') void onDelta(answer.content, 'text');
+    for (const delta of deltasOf(answer)) void onDelta(delta);
     return answer;
   }
 }

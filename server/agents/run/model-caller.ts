@@ -1,7 +1,9 @@
 import { quote } from '../../errors.js';
+import { limitsOf } from '../../hub/events/attempt-ctx.js';
 import { nextDelayMs, type ResolvedRetry } from '../../hub/events/retry-policy.js';
+import { isRate, type Limit } from '../../hub/limits/limit.js';
 import { type AbortableWaits, abortable, delay } from '../abortable.js';
-import type { AgentContext } from '../agent/agent-context.js';
+import { type AgentContext, handlerContextOf } from '../agent/agent-context.js';
 import type { TurnPlan } from '../agent/hooks.js';
 import { type AgentSpec, countTokens } from '../agent-spec.js';
 import { InvalidAnswerError, UnknownPriceError } from '../errors.js';
@@ -31,12 +33,28 @@ import {
   plannedCandidate,
   type Streamed,
 } from './candidate-caller.js';
+import type { RunRequest } from './run-request.js';
 
 /** Settings that were reported as ignored, once per agent. */
 const reportedSettings = new WeakMap<AgentSpec, Set<string>>();
 
 /** Makes an attempt at a model call with a permit of the agent's limit. */
 export type LimitedCalls = <T>(attempt: number, call: () => PromiseLike<T>) => PromiseLike<T>;
+
+/**
+ * Returns what takes the permits of a run's model calls; `undefined` without a limit. A step of a durable run waits for its
+ * permit itself, so that only later attempts at the same call need one.
+ */
+export function limitedCalls(
+  limit: Limit | undefined,
+  { hubCtx, place }: RunRequest,
+  waits: AbortableWaits,
+): LimitedCalls | undefined {
+  if (limit === undefined) return undefined;
+  const limits = limitsOf(hubCtx && handlerContextOf(hubCtx));
+  const isInStep = (attempt: number): boolean => place !== undefined && (attempt === 1 || !isRate(limit));
+  return (attempt, call) => (isInStep(attempt) ? call() : limits.run(limit, waits, call));
+}
 
 /** Makes the model calls of one run: enforces the budget, retries, and counts tokens. */
 export class ModelCaller {

@@ -96,10 +96,12 @@ export function toRecordedAnswer(compact: CompactAnswer): RecordedAnswer {
 }
 
 /** Returns `true` unless a custom provider put something into the answer that may not be JSON. */
-export function isJsonAnswer({ finishReason, providerMetadata, usage }: PaidAnswer): boolean {
+export function isJsonAnswer({ finishReason, providerMetadata, sources, vendorCalls, usage }: PaidAnswer): boolean {
   const { estimated } = usage;
   return (
     providerMetadata === undefined &&
+    sources === undefined &&
+    vendorCalls === undefined &&
     typeof finishReason === 'string' &&
     (estimated === undefined || typeof estimated === 'boolean')
   );

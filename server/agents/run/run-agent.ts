@@ -1,8 +1,8 @@
 import { setMaxListeners } from 'node:events';
 import { messageOf, quote } from '../../errors.js';
-import { limitsOf, reportAgents } from '../../hub/events/attempt-ctx.js';
+import { reportAgents } from '../../hub/events/attempt-ctx.js';
 import type { SentText } from '../../hub/events/durable-place.js';
-import { isRate, type Limit, selectLimit } from '../../hub/limits/limit.js';
+import { type Limit, selectLimit } from '../../hub/limits/limit.js';
 import { type AbortableWaits, abortable } from '../abortable.js';
 import { type AgentContext, handlerContextOf, lineageOf } from '../agent/agent-context.js';
 import { refusalNote } from '../agent/hooks.js';
@@ -16,7 +16,13 @@ import { type AgentSpec, countBegin, countHandedOver, countRun, sourceOf, takers
 import { EmptyAnswerError, TruncatedOutputError } from '../errors.js';
 import type { ResumedExchange } from '../memory/stored-exchange.js';
 import type { Message, ToolDefinition } from '../model/message.js';
-import { type DeltaKind, type OnDelta, type PaidAnswer, unreadableCallNote } from '../model/model-answer.js';
+import {
+  type AnswerDelta,
+  deltasOf,
+  type OnDelta,
+  type PaidAnswer,
+  unreadableCallNote,
+} from '../model/model-answer.js';
 import { type AnswerProblem, TypedOutput } from '../model/output-schema.js';
 import type { TokenLedger } from '../model/token-ledger.js';
 import type { CallSpending, TokenUsage } from '../model/token-usage.js';
@@ -24,11 +30,11 @@ import { countHandoff, replaySpending, startDescent } from '../multi-agent/deleg
 import { refusalReason } from '../tools/tool-executor.js';
 import type { ToolRegistry } from '../tools/tool-registry.js';
 import type { AgentPublisher } from './agent-publisher.js';
-import { CallReservations } from './call-reservations.js';
+import { reservationsOf } from './call-reservations.js';
 import { firstAgents, observeLocally, type Takeover, takeoverBy } from './handoff.js';
-import { type LimitedCalls, ModelCaller } from './model-caller.js';
+import { limitedCalls, ModelCaller } from './model-caller.js';
 import type { AnswerSource, AskedTurn, LimitedTurn, TurnAnswer } from './recorded-turn.js';
-import { createRunParts, publisherOf, publishing, type RunParts } from './run-parts.js';
+import { collectVendorParts, createRunParts, publisherOf, publishing, type RunParts } from './run-parts.js';
 import { checkApprover, createRunScope, type RunRequest } from './run-request.js';
 import { decidedCalls, isExecuted, ToolPhase } from './tool-phase.js';
 import type { AnswerMark, RunConversation, Transcript } from './transcript.js';
@@ -134,7 +140,7 @@ class RunLoop implements AnswerSource {
     const { maxToolCalls } = first;
     const calls = { agent, tools: this.#tools, transcript, maxToolCalls, results };
     this.#toolPhase = new ToolPhase({ ...calls, ctx, waits, recorder, approver, onEvent });
-    const show = onEvent && ((text: string, kind: DeltaKind) => this.#show(text, kind));
+    const show = onEvent && ((delta: AnswerDelta) => this.#show(delta));
     this.#onText = publisher === undefined ? show : publishing(publisher, transcript, show);
     // A text that `afterModel` has not accepted is not shown.
     const onDelta = agent.hooks.afterModel === undefined ? this.#onText : undefined;
@@ -146,8 +152,8 @@ class RunLoop implements AnswerSource {
       waits,
       onDelta,
       onFailure,
-      this.#limitedCalls(),
-      this.#reservations(),
+      limitedCalls(this.limit, request, waits),
+      reservationsOf(agent, request, ledger, waits, ctx),
     );
     recorder?.run.onLeave(() => this.#stop());
   }
@@ -156,24 +162,6 @@ class RunLoop implements AnswerSource {
   get limit(): Limit | undefined {
     const { limit, name } = this.#agent;
     return limit && selectLimit(limit, this.#ctx.payload, `limit of agent ${quote(name)}`);
-  }
-
-  /** A step of a durable run waits for its permit itself, so that only later attempts at the same call need one. */
-  #limitedCalls(): LimitedCalls | undefined {
-    const { limit } = this;
-    if (limit === undefined) return undefined;
-    const { hubCtx } = this.#request;
-    const limits = limitsOf(hubCtx && handlerContextOf(hubCtx));
-    const isInStep = (attempt: number): boolean => this.#recorder !== undefined && (attempt === 1 || !isRate(limit));
-    return (attempt, call) => (isInStep(attempt) ? call() : limits.run(limit, this.#waits, call));
-  }
-
-  #reservations(): CallReservations | undefined {
-    const { windows } = this.#ledger;
-    if (windows === undefined) return undefined;
-    const { hubCtx } = this.#request;
-    const keeper = limitsOf(hubCtx && handlerContextOf(hubCtx));
-    return new CallReservations(keeper, windows, this.#ledger, this.#agent.clock, this.#waits, this.#ctx);
   }
 
   async execute(): Promise<SettledAgentRun> {
@@ -235,6 +223,7 @@ class RunLoop implements AnswerSource {
       const asked = await this.#ask();
       if (asked === undefined) return 'token_budget_exceeded';
       const { answer, calls, refusal } = asked;
+      collectVendorParts(this.#parts, answer);
       const isText = calls.length === 0 && answer.unreadableCall === undefined;
       const isEmpty = isText && refusal === undefined && answer.content.trim() === '';
       if (isEmpty) this.#checkEmpty(asked, wasEmpty);
@@ -315,7 +304,7 @@ class RunLoop implements AnswerSource {
     this.#toolPhase.resume(messages.flatMap(({ toolCalls }) => (toolCalls ? [toolCalls] : [])));
     if (mark.status !== undefined) {
       this.#isTruncated = mark.truncated === true;
-      if (transcript.lastText !== '') void this.#show(transcript.lastText, 'text');
+      if (transcript.lastText !== '') void this.#show({ kind: 'text', text: transcript.lastText });
       if (mark.status === 'completed') await this.#output?.readAgain(transcript.lastText);
       return mark.status;
     }
@@ -335,9 +324,12 @@ class RunLoop implements AnswerSource {
   }
 
   /** Passes a part of an answer to the reader of the stream. */
-  #show(text: string, kind: DeltaKind): Promise<void> | undefined {
+  #show(delta: AnswerDelta): Promise<void> | undefined {
     const { onEvent } = this.#request;
     const { turns: turn } = this.#transcript;
+    if (delta.kind === 'source') return onEvent?.({ type: 'source', turn, source: delta.source });
+    if (delta.kind === 'vendor-call') return onEvent?.({ type: 'vendor-call', turn, call: delta.call });
+    const { kind, text } = delta;
     if (kind === 'reasoning') return onEvent?.({ type: 'reasoning-delta', turn, text });
     const room = onEvent?.({ type: 'text-delta', turn, text });
     const unvalidated = onEvent && this.#output?.partial(turn, text);
@@ -408,7 +400,7 @@ class RunLoop implements AnswerSource {
     };
     if (refusal !== undefined) return { ...turn, refusal };
     const isHeld = this.#agent.hooks.afterModel !== undefined;
-    if (isHeld && answer.content !== '') void this.#onText?.(answer.content, 'text');
+    if (isHeld) for (const delta of deltasOf(answer)) void this.#onText?.(delta);
     const isOffered = (index: number): boolean => tools.some(({ name }) => name === calls[index]?.name);
     const asked = await this.#toolPhase.decisionsOn(turns, calls, isOffered);
     const decisions = refuseUnoffered(asked, calls, tools, (name) => this.isTool(name));
@@ -455,7 +447,8 @@ class RunLoop implements AnswerSource {
     this.#ledger.replay(spent);
     this.#model.replay(answer, transcript.messages, provider);
     transcript.reserve(calls);
-    if (answer.content !== '' && refusal === undefined) void this.#show(answer.content, 'text');
+    const isShown = refusal === undefined && this.#request.onEvent !== undefined;
+    if (isShown) for (const delta of deltasOf(answer)) void this.#show(delta);
   }
 
   /** @throws {TruncatedOutputError | EmptyAnswerError} if another turn would not help against an empty answer */
@@ -524,6 +517,7 @@ class RunLoop implements AnswerSource {
     const asked = await this.#ask();
     if (asked === undefined) return 'token_budget_exceeded';
     const { answer, isOverBudget, refusal } = asked;
+    collectVendorParts(this.#parts, answer);
     const { content, usage, finishReason } = answer;
     const status = isOverBudget ? 'token_budget_exceeded' : 'max_iterations';
     if (refusal === undefined) await this.#output?.read(content, finishReason);
@@ -587,6 +581,9 @@ class RunLoop implements AnswerSource {
     if (data !== undefined) result.data = data;
     if (cost !== undefined) result.cost = cost;
     if (this.#isTruncated) result.truncated = true;
+    const { sources, vendorCalls } = this.#parts;
+    if (sources.length > 0) result.sources = sources;
+    if (vendorCalls.length > 0) result.vendorCalls = vendorCalls;
     const { exhausted } = this.#ledger;
     if (status === 'token_budget_exceeded' && exhausted !== undefined) {
       result.budget = exhausted;

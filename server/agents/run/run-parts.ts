@@ -2,8 +2,9 @@ import { AbortableWaits } from '../abortable.js';
 import { contextWithMeter, lineageOf } from '../agent/agent-context.js';
 import type { AgentSpec } from '../agent-spec.js';
 import type { ToolResult } from '../model/message.js';
-import type { OnDelta } from '../model/model-answer.js';
+import type { ModelAnswer, OnDelta } from '../model/model-answer.js';
 import type { CallSpending } from '../model/token-usage.js';
+import { addSources, addVendorCalls, type Source, type VendorCall } from '../model/vendor-parts.js';
 import { replaySpending } from '../multi-agent/delegation.js';
 import { AgentPublisher } from './agent-publisher.js';
 import { createRunScope, type RunRequest, type RunScope } from './run-request.js';
@@ -26,6 +27,9 @@ export interface RunParts {
   readonly conversation: RunConversation | undefined;
   /** One result per call so far, by turn and in the order of the calls. */
   readonly results: ToolResult[];
+  readonly sources: Source[];
+  /** Calls that vendors ran. */
+  readonly vendorCalls: VendorCall[];
 }
 
 /** Creates the parts of a run of `agent`. @param publisher present if the run publishes its events */
@@ -49,7 +53,14 @@ export function createRunParts(agent: AgentSpec, request: RunRequest, publisher:
     const parts = { memory, agentName: name, request, exchangeId, transcript, ctx: own, recorder };
     conversation = new RunConversation(parts);
   }
-  return { first: agent, scope, timer, waits, recorder, exchangeId, transcript, conversation, results: [] };
+  const collected = { results: [], sources: [], vendorCalls: [] };
+  return { first: agent, scope, timer, waits, recorder, exchangeId, transcript, conversation, ...collected };
+}
+
+/** Collects the sources of an answer, and the calls that its vendor ran. */
+export function collectVendorParts(parts: RunParts, { sources, vendorCalls }: ModelAnswer): void {
+  if (sources !== undefined) addSources(parts.sources, sources);
+  if (vendorCalls !== undefined) addVendorCalls(parts.vendorCalls, vendorCalls);
 }
 
 /** Returns what publishes the events of an agent. */
@@ -59,9 +70,9 @@ export function publisherOf({ name, output }: AgentSpec): AgentPublisher {
 
 /** Returns a function that publishes each part of an answer, and shows it to the reader of the stream, if there is one. */
 export function publishing(publisher: AgentPublisher, transcript: Transcript, show: OnDelta | undefined): OnDelta {
-  return async (text, kind) => {
-    const room = show?.(text, kind);
-    await publisher.delta(transcript.turns, text, kind);
+  return async (delta) => {
+    const room = show?.(delta);
+    await publisher.delta(transcript.turns, delta);
     await room;
   };
 }

@@ -162,7 +162,14 @@ export class TurnRecorder {
         const compact = toCompactAnswer(asked, { spent, texts, steps, marked, startedAt });
         // The first turn shows what the memory spent to shorten the conversation.
         const shown = shownUsage(turn === 1 ? source.usage : spent);
-        const facts = { agent: this.#facts.agent, model: source.model, usage: shown };
+        const { agent } = this.#facts;
+        const facts: { -readonly [Key in keyof TurnFacts]: TurnFacts[Key] } = {
+          agent,
+          model: source.model,
+          usage: shown,
+        };
+        const { vendorCalls } = asked.answer;
+        if (vendorCalls !== undefined) facts.vendorCalls = vendorCalls.length;
         return new StepResult(compact, facts, isJsonAnswer(asked.answer));
       }
       // A larger budget lets the next attempt go on.

@@ -257,6 +257,8 @@ export interface TurnFacts {
   readonly model?: string;
   /** Tokens of the model call, failed attempts at it included. */
   readonly usage?: TurnUsage;
+  /** Number of calls that the vendor ran during the model call. Absent if none. */
+  readonly vendorCalls?: number;
   /** The model received an error as the result of the tool call. */
   readonly isToolError?: true;
 }

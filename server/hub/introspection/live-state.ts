@@ -341,6 +341,7 @@ export interface AgentRunIntrospection {
   /** Epoch milliseconds of the end of the last step so far. */
   readonly lastAt: number;
   readonly turns: number;
+  /** Tool calls, those that the vendor ran included. */
   readonly toolCalls: number;
   /** Tokens of the agent's own model calls, and their cost if it has prices. */
   readonly usage: TurnUsage;
@@ -411,11 +412,15 @@ function runAt(path: string, type: string, run: RunIntrospection): AgentRunIntro
     startedAt,
     lastAt: Math.max(startedAt, ...times, ...(path === '' && endedAt !== undefined ? [endedAt] : [])),
     turns: calls.filter((call) => call.status === 'completed').length,
-    toolCalls: steps.filter(({ kind }) => kind === 'tool').length,
+    toolCalls: sum(steps.map(({ kind, turn }) => (kind === 'tool' ? 1 : (turn?.vendorCalls ?? 0)))),
     usage: sumUsage(calls.flatMap(({ turn }) => turn?.usage ?? [])),
     ...(status === 'failed' && error !== undefined && { error: { name: error.name, message: error.message } }),
     steps: steps.slice(-maxSteps).map((step) => ({ ...step, name: step.name.slice(path.length) })),
   };
+}
+
+function sum(counts: readonly number[]): number {
+  return counts.reduce((total, count) => total + count, 0);
 }
 
 /** Returns true for a turn of the run at a path and for a call of one of its tools, not for steps inside the call. */
