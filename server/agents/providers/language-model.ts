@@ -109,7 +109,7 @@ export function languageModelProvider(
           // A package may read an error with status 200 as an answer without content.
           if (result.content.length === 0 && hasError(result.response?.body)) throw result.response.body;
           for (const part of result.content) answer.add(part);
-          if (!isPaused(result) || pauses === maxPauses) {
+          if (!isPaused(result, answer) || pauses === maxPauses) {
             return { content: answer.text, usage: noUsage(), ...answer.collected, ...answer.finish(result) };
           }
           ({ options: call } = await toCall([...messages, answer.pause(result.usage)], options, model));
@@ -129,7 +129,7 @@ export function languageModelProvider(
         for (let pauses = 0; ; pauses += 1) {
           const { stream } = await model.doStream(call);
           const finish = yield* readStream(stream, model.provider, answer);
-          if (!isPaused(finish) || pauses === maxPauses) {
+          if (!isPaused(finish, answer) || pauses === maxPauses) {
             yield answer.finishStream(finish);
             return;
           }
@@ -151,9 +151,14 @@ async function toCall(messages: readonly Message[], options: ModelOptions, model
 /** Number of times that a vendor is asked to continue an answer. */
 const maxPauses = 8;
 
-/** Returns `true` if Anthropic interrupted an answer whose tools take long: it continues it when it is sent back. */
-function isPaused({ finishReason }: Pick<Finish, 'finishReason'>): boolean {
-  return finishReason.raw === 'pause_turn';
+/**
+ * Returns `true` if Anthropic interrupted an answer because its own tools take long: it continues the answer when it
+ * receives it back.
+ *
+ * @see https://docs.anthropic.com/en/api/handling-stop-reasons#pause-turn
+ */
+function isPaused({ finishReason }: Pick<Finish, 'finishReason'>, { collected }: AnswerBuilder): boolean {
+  return finishReason.raw === 'pause_turn' && collected.vendorCalls !== undefined;
 }
 
 async function* readStream(
