@@ -125,6 +125,7 @@ export type {
   ModelStreamChunk,
   ReasoningEffort,
   ResponseFormat,
+  VendorToolName,
 } from './model/model-provider.js';
 export {
   type InputPart,
@@ -147,6 +148,7 @@ export {
 } from './model/provider-error.js';
 export type { BudgetName, ReachedSpendLimit } from './model/token-ledger.js';
 export type { TokenUsage } from './model/token-usage.js';
+export type { Source, VendorCall } from './model/vendor-parts.js';
 export { createDebate, type Debate } from './multi-agent/create-debate.js';
 export type {
   AgentStep,

@@ -8,6 +8,7 @@ import type {
   ModelStreamChunk,
 } from '../agents/model/model-provider.js';
 import { isUsage, type TokenUsage } from '../agents/model/token-usage.js';
+import type { Source, VendorCall } from '../agents/model/vendor-parts.js';
 import { HubError, InvalidOptionError } from '../errors.js';
 import { OptionChecker } from '../options.js';
 import { type Clock, systemClock } from '../transports/clock.js';
@@ -20,6 +21,10 @@ export interface ScriptedAnswer {
   reasoning?: string | readonly string[];
   /** Tool calls. Arguments other than strings become JSON. @default ids `call_1`, `call_2` ... per script */
   toolCalls?: readonly { name: string; arguments?: unknown; id?: string }[];
+  /** Sources of the answer, after `content`. @default none */
+  sources?: readonly Source[];
+  /** Calls that the vendor ran, in front of `content`. A stream begins each call before it has the result. @default none */
+  vendorCalls?: readonly VendorCall[];
   /** Reported usage; `null` reports none. @default 10 prompt and 5 completion tokens */
   usage?: TokenUsage | null;
   /** Finish reason; `null` ends a stream without one, like a lost connection. @default derived from `toolCalls` */
@@ -134,12 +139,20 @@ export function scriptedProvider(
         usage: answer.usage === undefined ? defaultUsage() : (answer.usage ?? unreportedUsage),
         finishReason: answer.finishReason ?? (toolCalls.length > 0 ? 'tool_calls' : 'stop'),
         ...(toolCalls.length > 0 && { toolCalls }),
+        ...(answer.sources && { sources: answer.sources }),
+        ...(answer.vendorCalls && { vendorCalls: answer.vendorCalls }),
       };
     },
     async *chatStream(messages, options): AsyncGenerator<ModelStreamChunk> {
       const answer = await next(messages, options);
       for (const reasoning of deltas({ content: answer.reasoning ?? [] })) yield { reasoning };
+      for (const call of answer.vendorCalls ?? []) {
+        const { result: _later, isError: _unknown, ...begun } = call;
+        yield { vendorCalls: [begun] };
+        yield { vendorCalls: [call] };
+      }
       for (const content of deltas(answer)) yield { content };
+      for (const source of answer.sources ?? []) yield { sources: [source] };
       if (answer.error !== undefined) throw answer.error;
       const toolCalls = toToolCalls(answer);
       if (toolCalls.length > 0) yield { toolCalls };
@@ -158,6 +171,8 @@ const answerNames: readonly string[] = [
   'content',
   'reasoning',
   'toolCalls',
+  'sources',
+  'vendorCalls',
   'usage',
   'finishReason',
   'delayMs',
@@ -186,6 +201,9 @@ function checkEntry<TEntry extends Exclude<ScriptEntry, (call: ScriptedCall) => 
   check.that(isText(reasoning), 'reasoning', 'a text or an array of texts', reasoning);
   const areCalls = Array.isArray(toolCalls) && toolCalls.every(isScriptedCall);
   check.that(areCalls, 'toolCalls', 'an array of { name, arguments?, id? }', toolCalls);
+  for (const [name, list] of Object.entries({ sources: entry.sources, vendorCalls: entry.vendorCalls })) {
+    check.that(list === undefined || Array.isArray(list), name, 'an array', list);
+  }
   check.that(
     usage === null || isUsage(usage),
     'usage',

@@ -218,7 +218,9 @@ test('arguments are checked', () => {
   const { agent } = agentOf(['Hi.']);
   const wrong = { onerror: () => '' } as never;
   expect(() => toUIMessageStream(agent as never)).toThrow('stream of toUIMessageStream must be the stream of an agent');
-  expect(() => toUIMessageStream(agent.stream('x'), wrong)).toThrow('one of sendTools, sendReasoning, sendSources, onError');
+  expect(() => toUIMessageStream(agent.stream('x'), wrong)).toThrow(
+    'one of sendTools, sendReasoning, sendSources, onError',
+  );
 });
 
 test('the client of the AI SDK reads the reasoning, and the typed answer while it is written', async () => {

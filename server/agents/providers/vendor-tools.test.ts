@@ -73,7 +73,7 @@ function response(output: readonly (Block & { readonly id: string })[]): VendorA
   const events = output.flatMap((item, output_index): object[] => {
     const at = { item_id: item.id, output_index, content_index: 0 };
     const content = (item['content'] ?? []) as { text: string; annotations: object[] }[];
-    const { action: _later, ...begun } = { ...item, status: 'in_progress', content: [] };
+    const { action: _later, ...begun }: Record<string, unknown> = { ...item, status: 'in_progress', content: [] };
     return [
       { type: 'response.output_item.added', output_index, item: { ...begun, outputs: null, code: '' } },
       ...content.flatMap(({ text: delta, annotations }) => [

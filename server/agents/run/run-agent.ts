@@ -223,7 +223,7 @@ class RunLoop implements AnswerSource {
       const asked = await this.#ask();
       if (asked === undefined) return 'token_budget_exceeded';
       const { answer, calls, refusal } = asked;
-      collectVendorParts(this.#parts, answer);
+      collectVendorParts(this.#parts, asked);
       const isText = calls.length === 0 && answer.unreadableCall === undefined;
       const isEmpty = isText && refusal === undefined && answer.content.trim() === '';
       if (isEmpty) this.#checkEmpty(asked, wasEmpty);
@@ -517,7 +517,7 @@ class RunLoop implements AnswerSource {
     const asked = await this.#ask();
     if (asked === undefined) return 'token_budget_exceeded';
     const { answer, isOverBudget, refusal } = asked;
-    collectVendorParts(this.#parts, answer);
+    collectVendorParts(this.#parts, asked);
     const { content, usage, finishReason } = answer;
     const status = isOverBudget ? 'token_budget_exceeded' : 'max_iterations';
     if (refusal === undefined) await this.#output?.read(content, finishReason);

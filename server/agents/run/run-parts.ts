@@ -2,11 +2,12 @@ import { AbortableWaits } from '../abortable.js';
 import { contextWithMeter, lineageOf } from '../agent/agent-context.js';
 import type { AgentSpec } from '../agent-spec.js';
 import type { ToolResult } from '../model/message.js';
-import type { ModelAnswer, OnDelta } from '../model/model-answer.js';
+import type { OnDelta } from '../model/model-answer.js';
 import type { CallSpending } from '../model/token-usage.js';
 import { addSources, addVendorCalls, type Source, type VendorCall } from '../model/vendor-parts.js';
 import { replaySpending } from '../multi-agent/delegation.js';
 import { AgentPublisher } from './agent-publisher.js';
+import type { TurnAnswer } from './recorded-turn.js';
 import { createRunScope, type RunRequest, type RunScope } from './run-request.js';
 import { RunConversation, Transcript } from './transcript.js';
 import { RunTimer, TurnRecorder } from './turn-recorder.js';
@@ -57,9 +58,12 @@ export function createRunParts(agent: AgentSpec, request: RunRequest, publisher:
   return { first: agent, scope, timer, waits, recorder, exchangeId, transcript, conversation, ...collected };
 }
 
-/** Collects the sources of an answer, and the calls that its vendor ran. */
-export function collectVendorParts(parts: RunParts, { sources, vendorCalls }: ModelAnswer): void {
-  if (sources !== undefined) addSources(parts.sources, sources);
+/** Collects the calls that the vendor of an answer ran, and its sources unless the answer was refused. */
+export function collectVendorParts(
+  parts: RunParts,
+  { answer: { sources, vendorCalls }, refusal }: Pick<TurnAnswer, 'answer' | 'refusal'>,
+): void {
+  if (sources !== undefined && refusal === undefined) addSources(parts.sources, sources);
   if (vendorCalls !== undefined) addVendorCalls(parts.vendorCalls, vendorCalls);
 }
 
