@@ -15,7 +15,11 @@ import { DyingProcess } from './dying-process.fixture.js';
 const usage = { promptTokens: 10, completionTokens: 5, totalTokens: 15 };
 
 /** Conversation of one exchange per input, in as many processes as die. */
-async function converse(deaths: readonly number[], inputs: readonly string[], isGoneAfter?: number) {
+async function converse(
+  deaths: readonly number[],
+  inputs: readonly string[],
+  { isGoneAfter, isDelegated = false }: { isGoneAfter?: number; isDelegated?: boolean } = {},
+) {
   const clock = createFakeClock();
   const transport = memoryTransport({ clock });
   const host = new DyingProcess(deaths);
@@ -70,11 +74,14 @@ async function converse(deaths: readonly number[], inputs: readonly string[], is
     const triage = agentOf('triage', modelOf('triage', handoff));
     const billing = agentOf('billing', modelOf('billing', { name: 'pay', arguments: {} }));
     if (isGoneAfter === undefined || processes <= isGoneAfter) registry.register(billing, { handoff: true });
+    const order = { name: 'delegate', arguments: { agentName: 'triage', input: 'help' } };
+    const boss = agentOf('boss', modelOf('boss', order));
+    if (isDelegated) registry.register(triage);
     hub.event<string>({
       type: 'asked',
       key: () => 'chat',
       concurrencyPerKey: 1,
-      handler: triage.asHandler({ publish: true }),
+      handler: (isDelegated ? boss : triage).asHandler({ publish: true }),
       onSuccess: 'answered',
     });
     hub.event<AgentHandlerResult>({ type: 'answered', handler: ({ payload }) => void results.push(payload) });
@@ -128,7 +135,30 @@ test.each([[[]], ...Array.from({ length: 8 }, (_, action) => [[action]]), [[2, 3
 );
 
 test('a run whose agent is not registered for handoffs any more fails, and names it', async () => {
-  const { failed, asked } = await converse([2], ['refund me'], 1);
+  const { failed, asked } = await converse([2], ['refund me'], { isGoneAfter: 1 });
   expect(asked).toEqual(['triage triage: refund me 2']);
   expect(failed?.message).toContain('agent "billing" is not registered');
 });
+
+test.each(Array.from({ length: 10 }, (_, action) => [action]))(
+  'a delegate whose run was handed over continues with the right agent after a death at %j',
+  async (death) => {
+    const { asked, paid, results, run } = await converse([death], ['refund me'], { isDelegated: true });
+    expect(asked).toEqual([
+      'boss boss: refund me 2',
+      'triage triage: help 2',
+      'billing billing: help 4',
+      'billing billing: help 6',
+      'boss boss: refund me 4',
+    ]);
+    expect(paid).toEqual(['billing']);
+    expect(results).toMatchObject([{ agentName: 'boss', output: 'boss is done', tokenUsage: { totalTokens: 75 } }]);
+    expect(run?.steps.flatMap(({ turn }) => turn?.agent ?? [])).toEqual([
+      'boss',
+      'triage',
+      'billing',
+      'billing',
+      'boss',
+    ]);
+  },
+);
