@@ -2,7 +2,7 @@ import { expectTypeOf } from 'vitest';
 import { z } from 'zod';
 import { createHub } from '../hub/create-hub.js';
 import { createEvent } from '../hub/events/event.js';
-import type { ModelAgent } from './agent/agent.js';
+import type { Agent, ModelAgent } from './agent/agent.js';
 import type { AgentStreamEvent } from './agent/agent-stream.js';
 import type { CompletedAgentRun, SettledAgentRun } from './agent/run-result.js';
 import { createAgent } from './create-agent.js';
@@ -12,6 +12,7 @@ import type { ModelProvider } from './model/model-provider.js';
 import type { TokenUsage } from './model/token-usage.js';
 import { createDebate } from './multi-agent/create-debate.js';
 import { createPipeline } from './multi-agent/create-pipeline.js';
+import { createAgentRegistry } from './multi-agent/delegation.js';
 import type { DebateResult } from './multi-agent/run-debate.js';
 import { fallbackProvider } from './providers/fallback-provider.js';
 import { createTool } from './tools/tool.js';
@@ -162,6 +163,18 @@ createAgent({ ...required, model: { model: 'm', reasoning: 'low', toolChoice: { 
 createAgent({ ...required, model: { model: 'm', reasoning: { budgetTokens: 5 }, toolChoice: 'required' } });
 // @ts-expect-error an unknown effort
 createAgent({ ...required, model: { model: 'm', reasoning: 'huge' } });
+
+createAgent({ ...required, model: { model: 'm', vendorTools: { webSearch: { maxUses: 3 }, codeExecution: true } } });
+// @ts-expect-error an unknown tool of the vendor
+createAgent({ ...required, model: { model: 'm', vendorTools: { webSerch: true } } });
+
+// Agents of createAgent take conversations over, whatever their schema; an agent of your own does not.
+const registry = createAgentRegistry();
+registry.register(classifier, { handoff: true });
+const ownAgent: Agent = agent;
+registry.register(ownAgent);
+// @ts-expect-error it has no model that could continue the conversation
+registry.register(ownAgent, { handoff: true });
 
 const debate = createDebate({
   name: 'd',
