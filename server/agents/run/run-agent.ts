@@ -138,8 +138,9 @@ class RunLoop implements AnswerSource {
         ? new TurnHooks({ agent, ctx, waits, transcript, ledger })
         : undefined;
     const { maxToolCalls } = first;
-    const calls = { agent, tools: this.#tools, transcript, maxToolCalls, results };
-    this.#toolPhase = new ToolPhase({ ...calls, ctx, waits, recorder, approver, onEvent });
+    const tools = this.#tools;
+    const calls = { agent, tools, transcript, maxToolCalls, results, ctx, waits, recorder, approver, onEvent };
+    this.#toolPhase = new ToolPhase(calls);
     const show = onEvent && ((delta: AnswerDelta) => this.#show(delta));
     this.#onText = publisher === undefined ? show : publishing(publisher, transcript, show);
     // A text that `afterModel` has not accepted is not shown.
@@ -165,7 +166,12 @@ class RunLoop implements AnswerSource {
   }
 
   async execute(): Promise<SettledAgentRun> {
-    const result = await this.#settle().finally(() => this.#waits.close());
+    let result: SettledAgentRun;
+    try {
+      result = await this.#settle();
+    } finally {
+      this.#waits.close();
+    }
     if (this.#conversation !== undefined) await this.#conversation.release();
     this.#request.onEvent?.({ type: 'run-end', result: withHiddenMessages(result) });
     return result;

@@ -54,8 +54,20 @@ export function createRunParts(agent: AgentSpec, request: RunRequest, publisher:
     const parts = { memory, agentName: name, request, exchangeId, transcript, ctx: own, recorder };
     conversation = new RunConversation(parts);
   }
-  const collected = { results: [], sources: [], vendorCalls: [] };
-  return { first: agent, scope, timer, waits, recorder, exchangeId, transcript, conversation, ...collected };
+  // No spreads here and where the parts are used: what they create outlives the run.
+  return {
+    first: agent,
+    scope,
+    timer,
+    waits,
+    recorder,
+    exchangeId,
+    transcript,
+    conversation,
+    results: [],
+    sources: [],
+    vendorCalls: [],
+  };
 }
 
 /** Collects the calls that the vendor of an answer ran, and its sources unless the answer was refused. */
