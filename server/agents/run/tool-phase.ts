@@ -66,6 +66,9 @@ export interface TurnCalls {
   readonly decisions?: readonly CallDecision[] | undefined;
 }
 
+/** Returns why a call must not be executed, if it must not. */
+type RefusalOf = (call: ToolCall, index: number) => string | undefined;
+
 type AnsweredCall = ExecutedCall & Pick<CallContent, 'note'>;
 const none: readonly number[] = [];
 
@@ -231,17 +234,10 @@ export class ToolPhase {
     }
   }
 
-  async #answer(
-    turnCalls: TurnCalls,
-    refusalOfCall: (call: ToolCall, index: number) => string | undefined,
-    repeats: readonly number[],
-  ): Promise<void> {
+  async #answer(turnCalls: TurnCalls, refusalOfCall: RefusalOf, repeats: readonly number[]): Promise<void> {
     const { turn, calls, asks, isReplayed } = turnCalls;
     const { recorder, transcript } = this.#options;
-    const isHandoff = ({ name }: ToolCall): boolean => isHandoffTool(this.#tools.get(name));
-    const handoff = calls.length === 1 ? 0 : calls.findIndex(isHandoff);
-    const refusalOf = (call: ToolCall, index: number): string | undefined =>
-      refusalOfCall(call, index) ?? (index > handoff && handoff >= 0 && isHandoff(call) ? handedOver : undefined);
+    const refusalOf = calls.length === 1 ? refusalOfCall : this.#refusingHandoffs(calls, refusalOfCall);
     const isOpen = (index: number): boolean => {
       const call = calls[index];
       // What is refused anyway is not asked about.
@@ -285,15 +281,23 @@ export class ToolPhase {
       const executed = answered[index];
       if (executed === undefined) continue;
       this.results.push(executed.result);
+      this.handoff ??= executed.handoff;
       const times = repeats[index] ?? 0;
       if (times >= repeatsBeforeNote) answered[index] = { ...executed, note: repeatNote(times) };
     }
-    this.handoff = answered.find((executed) => executed?.handoff !== undefined)?.handoff;
     if (this.handoff !== undefined) {
       transcript.agents = [...(transcript.agents ?? [this.#options.agent.name]), this.handoff];
     }
     const stored = transcript.answerCalls(calls, answered);
     if (stored !== undefined) await stored;
+  }
+
+  /** Adds the refusal of each handoff after the first one of a turn. */
+  #refusingHandoffs(calls: readonly ToolCall[], refusalOf: RefusalOf): RefusalOf {
+    const isHandoff = ({ name }: ToolCall): boolean => isHandoffTool(this.#tools.get(name));
+    const first = calls.findIndex(isHandoff);
+    if (first === -1) return refusalOf;
+    return (call, index) => refusalOf(call, index) ?? (index > first && isHandoff(call) ? handedOver : undefined);
   }
 
   #take(call: ExecutedCall, { turn, isRefused }: TurnCalls): ExecutedCall {
