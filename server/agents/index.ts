@@ -71,6 +71,7 @@ export {
   type ProviderModelMetadata,
   type ProviderModelPart,
   type ProviderModelWarning,
+  type ProviderVendorPart,
 } from './ai-sdk/as-language-model.js';
 export { type DurableModel, type DurableModelOptions, durableModel } from './ai-sdk/durable-model.js';
 export { type DurableToolCall, type DurableToolOptions, durableTools, toolCallOf } from './ai-sdk/durable-tools.js';

@@ -7,6 +7,7 @@
 export type { Message } from '../agents/model/message.js';
 export type { FinishReason, ModelOptions, ModelProvider } from '../agents/model/model-provider.js';
 export type { TokenUsage } from '../agents/model/token-usage.js';
+export type { Source, VendorCall } from '../agents/model/vendor-parts.js';
 export type { ExportedEntry, ExportedRun } from '../hub/runs/exported-run.js';
 export type { StepKind } from '../hub/runs/run-entry.js';
 export type { Clock } from '../transports/clock.js';

@@ -18,10 +18,10 @@ export interface ResponseFormat {
 }
 
 /** Tools that a vendor runs itself. The agent does not execute their calls. */
-export const vendorToolNames = ['webSearch', 'codeExecution'] as const;
+export const vendorToolNames: readonly VendorToolName[] = ['webSearch', 'codeExecution'];
 
 /** Name of a tool that a vendor runs itself. */
-export type VendorToolName = (typeof vendorToolNames)[number];
+export type VendorToolName = 'webSearch' | 'codeExecution';
 
 /** Effort of a model's reasoning. */
 export type ReasoningEffort = 'low' | 'medium' | 'high';
