@@ -56,7 +56,7 @@ export async function startPgBouncer(postgresUrl: string, poolMode: 'session' | 
     file,
     ['[databases]', `${database} = ${fieldsOf(server).join(' ')}`, '[pgbouncer]', ...fieldsOf(settings), ''].join('\n'),
   );
-  if (unprivileged.uid !== undefined && unprivileged.gid !== undefined) {
+  if (unprivileged !== undefined) {
     for (const path of [folder, file]) chownSync(path, unprivileged.uid, unprivileged.gid);
   }
   const url = `postgres://${username}@127.0.0.1:${port}/${database}`;

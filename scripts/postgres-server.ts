@@ -92,7 +92,7 @@ function copyEmbedded(binaries: string, folder: string): string {
     const target = join(folder, String(link.target));
     if (!existsSync(target)) symlinkSync(basename(String(link.source)), target);
   }
-  if (user.uid !== undefined) spawnSync('chown', ['-R', `${user.uid}:${user.gid}`, copy]);
+  if (user !== undefined) spawnSync('chown', ['-R', `${user.uid}:${user.gid}`, copy]);
   return `${join(copy, 'bin')}/`;
 }
 
@@ -109,7 +109,7 @@ export async function startPostgresServer(options: PostgresServerOptions = {}): 
 export async function startOwnPostgresServer(options: PostgresServerOptions = {}): Promise<OwnPostgresServer> {
   const found = ensurePostgres({ ...process.env, POSTGRES_URL: '' });
   const folder = await mkdtemp(join(tmpdir(), 'hubline-postgres-'));
-  if (user.uid !== undefined) chownSync(folder, user.uid, user.gid);
+  if (user !== undefined) chownSync(folder, user.uid, user.gid);
   const binaries = existsSync(join(found, '..', 'pg-symlinks.json')) ? copyEmbedded(found, folder) : found;
   const data = join(folder, 'data');
   const init = ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-locale', '--no-sync'];
@@ -169,7 +169,7 @@ async function startCluster(
       const primary = `host=127.0.0.1 port=${port} user=postgres application_name=${name}`;
       // Where ALTER SYSTEM may change it.
       appendFileSync(join(copy, 'postgresql.auto.conf'), `primary_conninfo = '${primary}'\n`);
-      if (user.uid !== undefined) spawnSync('chown', ['-R', `${user.uid}:${user.gid}`, copy]);
+      if (user !== undefined) spawnSync('chown', ['-R', `${user.uid}:${user.gid}`, copy]);
       chmodSync(copy, 0o700);
       await server.start();
       return startCluster({ binaries, folder, data: copy }, { isDurable, settings });

@@ -10,17 +10,18 @@ import { aptGet, mayInstall, optOutHint } from './may-install.js';
 
 const startLimitMs = 120_000;
 
-/** User and group of a process; those of this process if both are missing. */
-export interface ProcessUser {
-  readonly uid?: number;
-  readonly gid?: number;
+/** User and group of a process. */
+interface ProcessUser {
+  readonly uid: number;
+  readonly gid: number;
 }
 
-/** Owner of servers that refuse to run as root: `nobody`. */
-export const unprivileged: ProcessUser = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+/** Owner of servers that refuse to run as root: `nobody`. `undefined` if this process does not run as root. */
+export const unprivileged: ProcessUser | undefined =
+  process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : undefined;
 
 /** Program of a server. */
-export interface ServerProgram {
+interface ServerProgram {
   /** Name in messages. */
   readonly name: string;
   /** Commands, of which the first one that prints its version is used. */
@@ -62,7 +63,7 @@ function installers({ apt: aptPackage, brew }: ServerProgram['packages']): strin
 }
 
 /** Command line of a server, and how it shows its state. */
-export interface ServerCommand {
+interface ServerCommand {
   /** Program with its arguments. */
   readonly command: readonly [string, ...string[]];
   /** Signal that ends the server when this process has ended. */
@@ -71,7 +72,8 @@ export interface ServerCommand {
   answers(): Promise<boolean>;
   /** Resolves with `true` when the server has ended. */
   hasEnded(): Promise<boolean>;
-  readonly user?: ProcessUser;
+  /** @default the user of this process */
+  readonly user?: ProcessUser | undefined;
   /** Working directory. */
   readonly folder?: string;
   /** Where errors of the server are printed. @default 'ignore' */

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Pool } from 'pg';
 import { afterAll } from 'vitest';
+import { startPgBouncer } from '../../../scripts/pgbouncer.js';
 import { startPostgresServer } from '../../../scripts/postgres-server.js';
 import type { ContractHarness } from '../contract/contract-stage.js';
 import { silentLogger } from '../transport.js';
@@ -10,25 +11,32 @@ import { postgresTransport } from './postgres-transport.js';
 /** Postgres server of a test file. */
 export interface TestPostgres {
   readonly url: string;
-  /** Pool that no transport uses. */
+  /** Pool of the server that no transport uses. */
   readonly admin: Pool;
   /** Creates a transport whose tables are empty. */
   harness(options?: Omit<PostgresTransportOptions, 'connectionString' | 'pool'>): Promise<ContractHarness>;
 }
 
-/** Starts a Postgres server, which ends with the test file. */
-export async function startTestPostgres(): Promise<TestPostgres> {
+/**
+ * Starts a Postgres server, which ends with the test file.
+ *
+ * @param poolMode mode of a PgBouncer between the transports and the server. @default none
+ */
+export async function startTestPostgres(poolMode?: 'session' | 'transaction'): Promise<TestPostgres> {
   const server = await startPostgresServer();
-  const [admin, pool] = [new Pool({ connectionString: server.url }), new Pool({ connectionString: server.url })];
+  const bouncer = poolMode === undefined ? undefined : await startPgBouncer(server.url, poolMode);
+  const url = bouncer?.url ?? server.url;
+  const [admin, pool] = [new Pool({ connectionString: server.url }), new Pool({ connectionString: url })];
   for (const each of [admin, pool]) each.on('error', () => {});
   afterAll(async () => {
     await admin.end();
     await pool.end();
+    await bouncer?.release();
     await server.release();
   });
   const schema = 'hubline';
   return {
-    url: server.url,
+    url,
     admin,
     async harness(options = {}) {
       await emptyTables(admin, schema);

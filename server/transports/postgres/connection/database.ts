@@ -10,6 +10,22 @@ const patientCalls = new Set([
   ...['claim', 'conclude', 'heartbeat', 'checkpoint', 'add_waits', 'decide', 'join_member', 'leave', 'release_events'],
   ...['receive', 'sweep', 'free_slot', 'take_ends', 'watch_ends', 'pause', 'retire'],
 ]);
+// Those of which notifications tell.
+const notifyingCalls = new Set([
+  ...[
+    'accept',
+    'conclude',
+    'checkpoint',
+    'add_waits',
+    'decide',
+    'end_run',
+    'cancel_event',
+    'replay',
+    'pause',
+    'retire',
+  ],
+  ...['claim_schedule', 'claim_stored', 'free_slot', 'release_events', 'leave'],
+]);
 const maxRepetitions = 10;
 const connectTimeoutMs = 5_000;
 const ignore = (): void => {};
@@ -26,6 +42,8 @@ export interface Session extends Pick<PostgresPool, 'query'> {
 /** Schema of a transport, and the pool that all its connections share. */
 export class Database {
   readonly settings: PostgresSettings;
+  /** Called after a call that may have sent notifications. */
+  onWrite = (): void => {};
   readonly #name: SchemaName;
   /** Sessions of handlers, and those who wait for one. */
   #handlers = 0;
@@ -55,6 +73,7 @@ export class Database {
     const { lockDurationMs, emitTimeoutMs } = this.settings;
     const limitMs = patientCalls.has(name) ? Math.max(lockDurationMs, emitTimeoutMs) : emitTimeoutMs;
     const [row] = await this.query(`SELECT hub.${name}(${parameters}) AS result`, args, session, limitMs);
+    if (notifyingCalls.has(name)) this.onWrite();
     return row?.['result'];
   }
 

@@ -1,8 +1,15 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { systemClock, type Timer } from '../../clock.js';
 import type { Logger } from '../../transport.js';
 import type { Database } from './database.js';
 
 const retryDelayMs = 1_000;
+// Time in which a notification arrives, if any does. A pooler may be configured anew.
+const probeLimitMs = 5_000;
+const probeAgainMs = 60_000;
+// Calls of about the same time share a look.
+const ownLookMs = 10;
 
 /** Receives the notifications of a schema. */
 export interface NotificationListener {
@@ -14,41 +21,47 @@ export interface NotificationListener {
   onChange(seq: number): void;
   /** An event has ended. @param reason JSON of an error for a handler that runs */
   onEnd(seq: number, reason: string | undefined): void;
-  /** A run dropped events. @param report JSON for the connection with this id */
-  onDropped(member: number, report: string): void;
-  /** Notifications may have been lost. */
-  onReconnected(): void;
+  /** Notifications may have been missed. @param isOwn only those that calls of this process would have caused */
+  onMissed(isOwn: boolean): void;
 }
 
 interface Session {
   end(): void;
 }
 
-/** Session that listens for the notifications of a schema, for all connections of a transport. */
+/**
+ * Session that listens for the notifications of a schema, for all connections of a transport. While none arrive, as behind
+ * a PgBouncer in transaction mode, listeners look for themselves: at intervals, and after calls of this process.
+ */
 export class Listener {
   readonly #database: Database;
   readonly #listeners = new Set<NotificationListener>();
   #session: Promise<Session | undefined> | undefined;
   #isListening = false;
+  /** Notifications did not arrive although the server accepted LISTEN. */
+  #isDeaf = false;
   #reconnecting: AbortController | undefined;
+  #poll: NodeJS.Timeout | undefined;
+  #ownLook: Timer | undefined;
 
   constructor(database: Database) {
     this.#database = database;
-  }
-
-  /** Notifications arrive. */
-  get isListening(): boolean {
-    return this.#isListening;
+    database.onWrite = () => this.#lookSoon();
   }
 
   /** Adds a listener. Resolves when it misses nothing that is committed from now on, with a function that removes it. */
   async add(listener: NotificationListener, logger: Logger): Promise<() => Promise<void>> {
     this.#listeners.add(listener);
+    this.#poll ??= setInterval(() => this.#look(false), this.#database.settings.pollIntervalMs).unref();
     this.#session ??= this.#open(logger);
     await this.#session;
     return async () => {
       this.#listeners.delete(listener);
       if (this.#listeners.size > 0) return;
+      clearInterval(this.#poll);
+      this.#poll = undefined;
+      this.#ownLook?.cancel();
+      this.#ownLook = undefined;
       this.#reconnecting?.abort();
       const session = await this.#session;
       if (this.#listeners.size > 0) return;
@@ -57,10 +70,23 @@ export class Listener {
     };
   }
 
+  #look(isOwn: boolean): void {
+    if (this.#isListening) return;
+    for (const listener of [...this.#listeners]) listener.onMissed(isOwn);
+  }
+
+  #lookSoon(): void {
+    if (this.#isListening || this.#listeners.size === 0) return;
+    this.#ownLook ??= systemClock.after(ownLookMs, () => {
+      this.#ownLook = undefined;
+      this.#look(true);
+    });
+  }
+
   /** Connects, and goes on trying in the background if the server does not let it listen yet. */
   async #open(logger: Logger): Promise<Session | undefined> {
     const session = await this.#connect(logger);
-    if (session === undefined) this.#session = this.#reconnect(logger);
+    if (session === undefined) this.#session = this.#reconnect(logger, retryDelayMs);
     return session;
   }
 
@@ -68,12 +94,21 @@ export class Listener {
     let destroy = (): void => {};
     try {
       const client = await this.#database.session();
+      const probe = randomUUID();
       let isOver = false;
       let hasListened = false;
-      const dispatch = ({ payload = '' }): void => this.#dispatch(payload);
+      let probing: Timer | undefined;
+      const dispatch = ({ payload = '' }): void => {
+        if (payload === `p${probe}`) {
+          probing?.cancel();
+          this.#isListening = true;
+          this.#isDeaf = false;
+        } else this.#dispatch(payload);
+      };
       const leave = (): void => {
         isOver = true;
         this.#isListening = false;
+        probing?.cancel();
         client.off('error', lose).off('end', lose).off('notification', dispatch);
       };
       destroy = () => {
@@ -89,12 +124,8 @@ export class Listener {
           { err: error },
           'the connection for notifications was lost; the transport connects again and polls',
         );
-        this.#session = this.#reconnect(logger);
+        this.#session = this.#reconnect(logger, retryDelayMs);
       };
-      client.on('error', lose).on('end', lose).on('notification', dispatch);
-      await client.query(`LISTEN "${this.#database.channel}"`);
-      hasListened = true;
-      this.#isListening = true;
       // The session serves the pool on.
       const end = (): void => {
         if (isOver) return;
@@ -104,6 +135,23 @@ export class Listener {
           () => client.release(true),
         );
       };
+      client.on('error', lose).on('end', lose).on('notification', dispatch);
+      await client.query(`LISTEN "${this.#database.channel}"`);
+      hasListened = true;
+      // Behind a pooler, another client may use the session of the server that listens.
+      probing = systemClock.after(probeLimitMs, () => {
+        end();
+        if (!this.#isDeaf) {
+          logger.warn(
+            { pollIntervalMs: this.#database.settings.pollIntervalMs },
+            'notifications do not arrive, as behind PgBouncer in transaction mode; the transport polls',
+          );
+        }
+        this.#isDeaf = true;
+        this.#session = this.#reconnect(logger, probeAgainMs);
+      });
+      probing.unref?.();
+      this.#database.query("SELECT pg_notify('hub_channel', $1)", [`p${probe}`]).catch(() => {});
       return { end };
     } catch (error) {
       destroy();
@@ -114,16 +162,16 @@ export class Listener {
     }
   }
 
-  async #reconnect(logger: Logger): Promise<Session | undefined> {
+  async #reconnect(logger: Logger, delayMs: number): Promise<Session | undefined> {
     const reconnecting = new AbortController();
     this.#reconnecting = reconnecting;
     try {
       while (this.#listeners.size > 0) {
-        await delay(retryDelayMs, undefined, { signal: reconnecting.signal }).catch(() => {});
+        await delay(delayMs, undefined, { signal: reconnecting.signal, ref: delayMs < probeAgainMs }).catch(() => {});
         if (reconnecting.signal.aborted) break;
         const session = await this.#connect(logger);
         if (session === undefined) continue;
-        for (const listener of this.#listeners) listener.onReconnected();
+        for (const listener of this.#listeners) listener.onMissed(false);
         return session;
       }
       return undefined;
@@ -139,7 +187,6 @@ export class Listener {
       else if (payload.startsWith('w')) listener.onWork(subject.split(',').map(Number), text);
       else if (payload.startsWith('c')) listener.onChange(Number(subject));
       else if (payload.startsWith('x')) listener.onEnd(Number(subject), text);
-      else if (payload.startsWith('d')) listener.onDropped(Number(subject), text ?? '');
     }
   }
 }

@@ -5,7 +5,7 @@ import { type EventStarter, loneEvents } from '../../lone-events.js';
 import { formerConnectionMs } from '../../services.js';
 import type { CloseResult, ConsumeOptions, Logger } from '../../transport.js';
 import type { Database } from '../connection/database.js';
-import { readFields, readList, readNumber, readText } from '../connection/fields.js';
+import { type Fields, itemOf, readFields, readList, readNumber, readText } from '../connection/fields.js';
 import type { Listener, NotificationListener } from '../connection/listener.js';
 import { ReservedSession } from '../connection/reserved-session.js';
 import { readError, readOffers, StoredEvent } from '../reads/stored-events.js';
@@ -49,6 +49,9 @@ export class Consumer implements NotificationListener, EventStarter {
   #claiming: Promise<void> | undefined;
   #isClaimWanted = false;
   #isClosing = false;
+  /** It is a member of its fleet, and renews its locks. */
+  #isBeating = false;
+  #isRenewing = false;
   /** Messages about runs that arrive while a claim is under way. */
   #noted: (() => void)[] | undefined;
   #wake: Timer | undefined;
@@ -98,6 +101,7 @@ export class Consumer implements NotificationListener, EventStarter {
       await this.#session.close();
       throw error;
     }
+    this.#isBeating = true;
     this.#beat();
     this.#claim();
     await this.#claiming;
@@ -116,23 +120,12 @@ export class Consumer implements NotificationListener, EventStarter {
   onEnd(seq: number, reason: string | undefined): void {
     if (reason === undefined) return;
     this.#noted?.push(() => this.onEnd(seq, reason));
-    this.#revoke(seq, errorOf(readError(JSON.parse(reason))));
+    this.#deliveries.get(seq)?.revoke(errorOf(readError(JSON.parse(reason))));
   }
 
-  onDropped(member: number, report: string): void {
-    if (member !== this.#member) return;
-    const { runType, runId, eventType, dropped } = readFields(JSON.parse(report));
-    this.#options.onDropped?.({
-      runType: readText(runType),
-      runId: readText(runId),
-      eventType: readText(eventType),
-      dropped: readNumber(dropped),
-    });
-  }
-
-  onReconnected(): void {
-    for (const delivery of this.#deliveries.values()) if (delivery.isRun) delivery.readNewEntries();
+  onMissed(isOwn: boolean): void {
     this.#claim();
+    if (!isOwn && this.#isBeating && !this.#isRenewing) void this.#renew();
   }
 
   /** Waits for running deliveries and handlers, then releases the rest. */
@@ -158,6 +151,7 @@ export class Consumer implements NotificationListener, EventStarter {
     await Promise.all((committing ?? []).map(({ finished }) => finished));
     const seqs = (interrupted ?? []).map(({ seq }) => seq);
     const overdue = this.#overdue.size;
+    this.#isBeating = false;
     this.#heartbeat?.cancel();
     this.#leaveProcess();
     await this.#removeListener?.();
@@ -220,7 +214,7 @@ export class Consumer implements NotificationListener, EventStarter {
       // It takes sessions of the pool, which handlers may hold: no heartbeat waits for it.
       void this.#upkeep.run(clock.monotonic());
       void this.#renew().finally(() => {
-        if (!this.#isClosing) this.#beat();
+        if (this.#isBeating) this.#beat();
       });
     });
   }
@@ -229,25 +223,46 @@ export class Consumer implements NotificationListener, EventStarter {
     const { database, logger } = this.#parts;
     const { lockDurationMs } = database.settings;
     const known = [...this.#deliveries.values()];
+    this.#isRenewing = true;
     try {
       const seqs = known.map(({ seq }) => seq);
-      const args = [this.#member, this.#description, this.#state, lockDurationMs, formerConnectionMs, seqs];
+      const entries = known.map(({ knownEntries }) => knownEntries);
+      const args = [this.#member, this.#description, this.#state, lockDurationMs, formerConnectionMs, seqs, entries];
       const reply = await this.#session.call('heartbeat', args);
+      if (!this.#isBeating) return;
       if (reply === null) {
         // The process stood still for longer than its lock: others have its events.
-        for (const { seq } of known) this.#revoke(seq, new LeaseLostError());
+        for (const delivery of known) delivery.revoke(new LeaseLostError());
         await this.#join();
       } else {
-        const leased = new Set(readList(reply).map(readNumber));
-        for (const { seq, token } of known) if (!leased.has(token)) this.#revoke(seq, new LeaseLostError());
+        this.#learn(known, readFields(reply));
       }
     } catch (error) {
       logger.warn({ err: error }, 'could not renew the locks of the process; the next heartbeat repeats it');
+    } finally {
+      this.#isRenewing = false;
     }
   }
 
-  #revoke(seq: number, reason: Error): void {
-    this.#deliveries.get(seq)?.revoke(reason);
+  /** Learns from a heartbeat what notifications may have told before. */
+  #learn(known: readonly PostgresDelivery[], { leased, changed, ended, dropped }: Fields): void {
+    const tokens = new Set(readList(leased).map(readNumber));
+    const reasons = new Map(readList(ended).map((each) => [readNumber(itemOf(each, 0)), itemOf(each, 1)]));
+    // Meanwhile one may have its outcome, and another delivery of its event the lease.
+    for (const delivery of known) {
+      const reason = reasons.get(delivery.token);
+      if (reason !== undefined) delivery.revoke(errorOf(readError(reason)));
+      else if (!tokens.has(delivery.token)) delivery.revoke(new LeaseLostError());
+    }
+    for (const seq of readList(changed)) this.onChange(readNumber(seq));
+    for (const report of readList(dropped).map(readFields)) {
+      this.#options.onDropped?.({
+        runType: readText(report['runType']),
+        runId: readText(report['runId']),
+        eventType: readText(report['eventType']),
+        dropped: readNumber(report['dropped']),
+      });
+    }
   }
 
   /**

@@ -74,6 +74,11 @@ export class PostgresDelivery implements Delivery {
     this.#known = event.checkpoints.size;
   }
 
+  /** Number of entries that the delivery has read. */
+  get knownEntries(): number {
+    return this.#known;
+  }
+
   get isLeased(): boolean {
     return this.#isLeased;
   }

@@ -36,6 +36,10 @@ export class PostgresRuns implements RunStore, NotificationListener {
   #opening = 0;
   /** Ends that were announced meanwhile: the message may arrive before the reply that names the run. */
   readonly #announced = new Set<number>();
+  /** What the last look found of watched runs. */
+  readonly #states = new Map<number, unknown>();
+  #looking: Promise<void> | undefined;
+  #isLookWanted = false;
   #listening: Promise<() => Promise<void>> | undefined;
   readonly #clock: Clock = systemClock;
   #renewal: Timer | undefined;
@@ -188,11 +192,26 @@ export class PostgresRuns implements RunStore, NotificationListener {
     for (const listener of [...(this.#endListeners.get(seq) ?? [])]) listener();
   }
 
-  onDropped(): void {}
+  onMissed(): void {
+    this.#isLookWanted = true;
+    this.#looking ??= this.#look().finally(() => {
+      this.#looking = undefined;
+    });
+  }
 
-  onReconnected(): void {
-    for (const listeners of [...this.#changeListeners.values(), ...this.#endListeners.values()]) {
-      for (const listener of [...listeners]) listener();
+  /** Tells the listeners of runs that have changed or ended since the last look. */
+  async #look(): Promise<void> {
+    while (this.#isLookWanted) {
+      this.#isLookWanted = false;
+      const seqs = [...new Set([...this.#changeListeners.keys(), ...this.#endListeners.keys()])];
+      if (seqs.length === 0) return;
+      const states = await this.#database.call('run_states', [seqs]).then(readList, () => []);
+      for (const [index, state] of states.entries()) {
+        const seq = seqs[index] ?? 0;
+        if (state === null) this.onEnd(seq);
+        if (state === null || this.#states.get(seq) !== state) this.onChange(seq);
+        if (this.#changeListeners.has(seq)) this.#states.set(seq, state);
+      }
     }
   }
 
@@ -201,7 +220,7 @@ export class PostgresRuns implements RunStore, NotificationListener {
     if (this.#changeListeners.size + this.#endListeners.size === 0) return;
     this.#renewal = this.#clock.after(renewalMs, () => this.#renew());
     this.#database.call('renew_watcher', [this.#watcher]).catch(() => {});
-    this.onReconnected();
+    this.onMissed();
   }
 
   async close(): Promise<void> {
@@ -233,6 +252,7 @@ export class PostgresRuns implements RunStore, NotificationListener {
     return () => {
       if (!all.delete(wrapped) || all.size > 0) return;
       listeners.delete(seq);
+      this.#states.delete(seq);
       onLast();
     };
   }

@@ -334,7 +334,7 @@ BEGIN
   PERFORM hub.settle(run, new_number, t);
 END $$;
 
--- Tells a connection of the service that a run drops events, once per minute.
+-- Reports to a connection of the service that a run drops events, once per minute.
 CREATE FUNCTION hub.report_dropped(run bigint, event_type text, t bigint) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   ev hub.events;
@@ -346,8 +346,8 @@ BEGIN
   WHERE m.queue = ev.queue AND c.alive_until >= t;
   IF reported_to IS NULL THEN RETURN; END IF;
   UPDATE hub.events SET drop_reported_at = t WHERE seq = run;
-  PERFORM hub.notify(format('d%s %s', reported_to, json_build_object('runType', (SELECT type FROM hub.queues WHERE id = ev.queue),
-    'runId', ev.id, 'eventType', event_type, 'dropped', ev.dropped)));
+  INSERT INTO hub.drop_reports VALUES (reported_to, json_build_object('runType',
+    (SELECT type FROM hub.queues WHERE id = ev.queue), 'runId', ev.id, 'eventType', event_type, 'dropped', ev.dropped));
 END $$;
 
 CREATE FUNCTION hub.reason_name(type text) RETURNS text LANGUAGE sql IMMUTABLE AS $$ SELECT 'cancel ' || type $$;

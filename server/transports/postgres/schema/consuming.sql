@@ -127,6 +127,7 @@ BEGIN
   IF gone.id IS NULL THEN RETURN; END IF;
   PERFORM hub.release_events(p_member, NULL, crash);
   DELETE FROM hub.overdue WHERE member = p_member;
+  DELETE FROM hub.drop_reports WHERE member = p_member;
   DELETE FROM hub.schedule_members WHERE member = p_member;
   IF gone.is_consumer THEN
     DELETE FROM hub.stopped_members WHERE service = gone.service
@@ -141,14 +142,17 @@ BEGIN
   PERFORM hub.changed(0);
 END $$;
 
--- Extends the life of a connection, and removes those that have died. Returns the events that it still leases; null if
--- the connection itself was removed.
+-- Extends the life of a connection, and removes those that have died. Returns null if the connection itself was removed;
+-- otherwise `leased`, the tokens that it still leases, and what it may not know yet: `changed`, the runs with an entry or an
+-- offer; `ended`, the tokens whose events ended from outside, with the reasons; `dropped`, the reports of its runs.
+-- @param known events that it runs, with the number of their entries in `entries`
 CREATE FUNCTION hub.heartbeat(
-  p_member bigint, p_description text, p_state text, ttl_ms float8, former_ms bigint, known bigint[]
+  p_member bigint, p_description text, p_state text, ttl_ms float8, former_ms bigint, known bigint[], entries int[]
 ) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   dead bigint;
   unknown bigint[];
+  reply json;
 BEGIN
   -- Taken before any row, as `leave` does.
   IF EXISTS (SELECT FROM hub.members WHERE alive_until < hub.now_ms() AND id <> p_member) THEN
@@ -163,7 +167,16 @@ BEGIN
   SELECT array_agg(seq) INTO unknown FROM hub.events
   WHERE owner = p_member AND state = 'a' AND seq <> ALL(known) AND started_at <= hub.now_ms() - ttl_ms;
   IF unknown IS NOT NULL THEN PERFORM hub.release_events(p_member, unknown, 0); END IF;
-  RETURN (SELECT coalesce(json_agg(token), '[]') FROM hub.events WHERE owner = p_member AND state = 'a');
+  WITH reported AS (DELETE FROM hub.drop_reports WHERE member = p_member RETURNING report)
+  SELECT json_build_object(
+    'leased', (SELECT coalesce(json_agg(token), '[]') FROM hub.events WHERE owner = p_member AND state = 'a'),
+    'changed', (SELECT coalesce(json_agg(e.seq), '[]') FROM unnest(known, entries) k(seq, entries) JOIN hub.events e ON e.seq = k.seq
+      WHERE e.is_run AND (e.entries > k.entries OR e.has_inbox AND hub.has_offers(e.seq))),
+    'ended', (SELECT coalesce(json_agg(json_build_array(token, reason)), '[]') FROM hub.overdue
+      WHERE member = p_member AND reason IS NOT NULL),
+    'dropped', (SELECT coalesce(json_agg(report), '[]') FROM reported))
+  INTO reply;
+  RETURN reply;
 END $$;
 
 -- Leases events to a connection.

@@ -261,7 +261,7 @@ BEGIN
   IF json_array_length(o."followUps") > 0 THEN PERFORM hub.accept(o."followUps", own_service); END IF;
   IF ev.state = 'a' THEN
     -- Until the handler has returned.
-    INSERT INTO hub.overdue VALUES (ev.token, ev.owner, ev.queue, ev.key);
+    INSERT INTO hub.overdue VALUES (ev.token, ev.owner, ev.queue, ev.key, reason);
     PERFORM hub.notify('x' || ev.seq || ' ' || reason::text);
   END IF;
   PERFORM hub.notify('w' || ev.queue);

@@ -172,6 +172,13 @@ BEGIN
   IF ended_queue IS NOT NULL THEN PERFORM hub.retain(ended_queue, limits, hub.now_ms()); END IF;
 END $$;
 
+-- State of runs that callers watch, by which a change is seen; null for one that has ended.
+CREATE FUNCTION hub.run_states(seqs bigint[]) RETURNS json LANGUAGE sql STABLE AS $$
+  SELECT json_agg((
+    SELECT concat_ws(' ', e.entries, e.dropped, (SELECT count(*) FROM hub.waits w WHERE w.seq = e.seq)) FROM hub.events e WHERE e.seq = s.seq
+  ) ORDER BY n) FROM unnest(seqs) WITH ORDINALITY s(seq, n)
+$$;
+
 -- Keeps the registrations of a caller for ten more minutes.
 CREATE FUNCTION hub.renew_watcher(p_watcher text) RETURNS void LANGUAGE sql AS $$
   UPDATE hub.watchers SET until = hub.now_ms() + 600000 WHERE watcher = p_watcher

@@ -98,8 +98,11 @@ CREATE INDEX events_id ON hub.events (hashtextextended(id, 0));
 CREATE INDEX events_request ON hub.events (hashtextextended(request_id, 0));
 CREATE UNIQUE INDEX events_window ON hub.events (queue, (coalesce('=' || key, ''))) WHERE in_window;
 
--- Slots that handlers keep although their attempt has its outcome.
-CREATE TABLE hub.overdue (token bigint PRIMARY KEY, member bigint NOT NULL, queue int NOT NULL, key text);
+-- Slots that handlers keep although their attempt has its outcome. `reason`: the error with which it ended from outside.
+CREATE TABLE hub.overdue (token bigint PRIMARY KEY, member bigint NOT NULL, queue int NOT NULL, key text, reason json);
+
+-- Events that runs dropped, for the next heartbeat of a connection.
+CREATE TABLE hub.drop_reports (member bigint NOT NULL, report json NOT NULL);
 
 -- Turns of keys, and starts in the current window of a rate. The type has the scope '', a key '=' and the key.
 CREATE TABLE hub.turns (

@@ -62,6 +62,7 @@ export class HandlerTransaction {
   async commit(): Promise<void> {
     await this.#session.query('COMMIT');
     this.#isOpen = false;
+    this.#database.onWrite();
   }
 
   async rollback(): Promise<void> {

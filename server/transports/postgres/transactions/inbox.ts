@@ -110,9 +110,8 @@ export class Inbox implements NotificationListener {
 
   onEnd(): void {}
 
-  onDropped(): void {}
-
-  onReconnected(): void {
+  onMissed(isOwn: boolean): void {
+    if (isOwn) return;
     // Perhaps to a replica that was promoted.
     this.#fullLookAt = 0;
     this.#look();
@@ -125,12 +124,11 @@ export class Inbox implements NotificationListener {
   }
 
   #pollLater(): void {
-    const { clock, database, listener } = this.#parts;
+    const { clock, database } = this.#parts;
     if (this.#isClosed) return;
     this.#poll?.cancel();
     const { pollIntervalMs, notify } = database.settings;
-    const isNotified = notify && listener.isListening;
-    this.#poll = clock.after(pollIntervalMs * (isNotified ? pollsPerLook : 1), () => this.#look());
+    this.#poll = clock.after(pollIntervalMs * (notify ? pollsPerLook : 1), () => this.#look());
   }
 
   async #receiveAll(): Promise<void> {
@@ -143,6 +141,7 @@ export class Inbox implements NotificationListener {
       for (let isMore = true; isMore; ) {
         const reply = readFields(await database.call('receive', [this.#from]));
         this.#from = readText(reply['from']);
+        if (readNumber(reply['taken']) > 0) database.onWrite();
         const refused = readNumber(reply['refused']);
         if (refused > 0) {
           logger.error(
