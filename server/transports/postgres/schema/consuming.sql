@@ -5,6 +5,9 @@ CREATE FUNCTION hub.apply_settings(p_queue int, p_settings jsonb) RETURNS void L
 BEGIN
   UPDATE hub.queues SET settings = p_settings WHERE id = p_queue AND settings <> p_settings;
   IF FOUND THEN
+    -- Keys may have other limits.
+    DELETE FROM hub.waiting_keys WHERE queue = p_queue;
+    PERFORM hub.await_turns(p_queue);
     PERFORM hub.changed(p_queue);
     PERFORM hub.notify('w' || p_queue);
   END IF;
@@ -212,13 +215,17 @@ BEGIN
   IF room = 0 THEN open_at := ceil(starts[cardinality(starts) - max_starts + 1] + per_ms); END IF;
 END $$;
 
-CREATE FUNCTION hub.note_starts(p_queue int, p_scope text, rate jsonb, p_count int, t bigint) RETURNS void LANGUAGE plpgsql AS $$
-DECLARE kept int := least(coalesce((rate ->> 'max')::bigint, 0), 1000000000);
+-- Notes starts of a type or a key. Returns its turn, which is the latest.
+CREATE FUNCTION hub.note_starts(p_queue int, p_scope text, rate jsonb, p_count int, t bigint) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+  kept int := least(coalesce((rate ->> 'max')::bigint, 0), 1000000000);
+  latest bigint := nextval('hub.tokens');
 BEGIN
-  INSERT INTO hub.turns AS x VALUES (p_queue, p_scope, nextval('hub.tokens'),
+  INSERT INTO hub.turns AS x VALUES (p_queue, p_scope, latest,
     CASE WHEN kept > 0 THEN array_fill(t, ARRAY[least(p_count, kept)]) ELSE '{}' END)
   ON CONFLICT (queue, scope) DO UPDATE SET turn = excluded.turn,
     starts = (x.starts || excluded.starts)[greatest(1, cardinality(x.starts) + cardinality(excluded.starts) - kept + 1):];
+  RETURN latest;
 END $$;
 
 -- Takes back a start of a rate.
@@ -231,6 +238,42 @@ $$;
 -- lease, and tells nobody.
 CREATE FUNCTION hub.lock_retry_ms() RETURNS int LANGUAGE sql AS $$ SELECT 5 + floor(random() * 20)::int $$;
 
+-- Adds a key to those that wait for their turn, if the keys of its queue take turns.
+CREATE FUNCTION hub.await_turn(p_queue int, p_key text, p_position bigint) RETURNS void LANGUAGE sql AS $$
+  INSERT INTO hub.waiting_keys (queue, key, turn, position)
+  SELECT p_queue, p_key, coalesce((SELECT turn FROM hub.turns WHERE queue = p_queue AND scope = '=' || p_key), 0), p_position
+  FROM hub.queues WHERE id = p_queue AND has_keys
+$$;
+
+-- Adds the keys of a queue with ready events that do not wait for their turn: those of before its settings, those that have
+-- no free slot, and those of transactions during which the settings changed.
+CREATE FUNCTION hub.await_turns(p_queue int) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM hub.await_turn(p_queue, e.key, min(e.position)) FROM hub.events e JOIN hub.queues q ON q.id = e.queue
+  WHERE e.queue = p_queue AND q.has_keys AND e.state = 'r' AND e.key IS NOT NULL
+    AND NOT EXISTS (SELECT FROM hub.waiting_keys w WHERE w.queue = p_queue AND w.key = e.key)
+  GROUP BY e.key;
+END $$;
+
+CREATE FUNCTION hub.on_ready() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM hub.await_turn(NEW.queue, NEW.key, NEW.position);
+  RETURN NULL;
+END $$;
+CREATE TRIGGER events_become_ready AFTER INSERT OR UPDATE OF state ON hub.events FOR EACH ROW
+  WHEN (NEW.state = 'r' AND NEW.key IS NOT NULL) EXECUTE FUNCTION hub.on_ready();
+
+-- A slot of a key is free. Its turn decides about its place.
+CREATE FUNCTION hub.on_freed() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM hub.await_turn(OLD.queue, OLD.key, 0);
+  RETURN NULL;
+END $$;
+CREATE TRIGGER events_end AFTER DELETE ON hub.events FOR EACH ROW WHEN (OLD.holds_key) EXECUTE FUNCTION hub.on_freed();
+CREATE TRIGGER events_suspend AFTER UPDATE OF state ON hub.events FOR EACH ROW
+  WHEN (OLD.holds_key AND OLD.state = 'a' AND NEW.state <> ALL ('{a,r}')) EXECUTE FUNCTION hub.on_freed();
+CREATE TRIGGER overdue_end AFTER DELETE ON hub.overdue FOR EACH ROW WHEN (OLD.key IS NOT NULL) EXECUTE FUNCTION hub.on_freed();
+
 -- Leases at most `n` events of a queue with limits or keys. Its row is locked: one connection at a time. `open_at` is the
 -- time at which it may lease more.
 CREATE FUNCTION hub.pick(p_queue int, p_member bigint, n int, version int, t bigint, OUT seqs bigint[], OUT open_at bigint)
@@ -241,6 +284,9 @@ DECLARE
   heads bigint[];
   left_n int := n;
   locked_at bigint;
+  head record;
+  latest bigint;
+  has_looked boolean;
   each record;
 BEGIN
   seqs := '{}';
@@ -266,63 +312,80 @@ BEGIN
       locked_at := t;
     END IF;
   ELSE
-    -- Each pass takes one event of each key, of the keys that waited longest for their turn.
+    -- Each pass looks at the keys that waited longest for their turn, and takes one event of each. Events without a key take
+    -- their turns together.
+    UPDATE hub.waiting_keys w SET open_at = NULL WHERE w.queue = p_queue AND w.open_at <= t;
     LOOP
       heads := '{}';
+      has_looked := false;
       FOR each IN
-        WITH RECURSIVE keys(key) AS (
-          (SELECT e.key FROM hub.events e WHERE e.queue = p_queue AND e.state = 'r' AND e.key IS NOT NULL ORDER BY e.key LIMIT 1)
+        SELECT * FROM (
+          (SELECT key, turn, position FROM hub.waiting_keys w WHERE w.queue = p_queue AND w.open_at IS NULL AND w.needs <= version
+            ORDER BY turn, position LIMIT left_n)
           UNION ALL
-          SELECT (SELECT e.key FROM hub.events e WHERE e.queue = p_queue AND e.state = 'r' AND e.key > k.key
-            ORDER BY e.key LIMIT 1)
-          FROM keys k WHERE k.key IS NOT NULL
-        ), heads AS (
-          SELECT h.*, '=' || k.key AS scope FROM keys k, LATERAL (
-            (SELECT seq, position, e.key, holds_key FROM hub.events e
-              WHERE e.queue = p_queue AND e.key = k.key AND holds_key AND state = 'r' AND needs <= version
-              ORDER BY priority DESC, position LIMIT 1)
-            UNION ALL
-            (SELECT seq, position, e.key, holds_key FROM hub.events e
-              WHERE e.queue = p_queue AND e.key = k.key AND state = 'r' AND NOT holds_key AND needs <= version
-              ORDER BY priority DESC, position LIMIT 1)
-            LIMIT 1
-          ) h WHERE k.key IS NOT NULL
-          UNION ALL
-          (SELECT seq, position, e.key, holds_key, '-' FROM hub.events e
-            WHERE e.queue = p_queue AND e.key IS NULL AND state = 'r' AND needs <= version
-            ORDER BY priority DESC, position LIMIT 1)
-        )
-        SELECT h.* FROM heads h LEFT JOIN hub.turns x ON x.queue = p_queue AND x.scope = h.scope
-        ORDER BY coalesce(x.turn, 0), h.position
+          (SELECT NULL, coalesce((SELECT turn FROM hub.turns WHERE queue = p_queue AND scope = '-'), 0), position FROM hub.events e
+            WHERE e.queue = p_queue AND e.key IS NULL AND e.state = 'r' AND e.needs <= version ORDER BY priority DESC, position LIMIT 1)
+        ) waiting ORDER BY turn, position LIMIT left_n
       LOOP
-        EXIT WHEN cardinality(heads) >= left_n;
-        IF each.key IS NOT NULL AND s -> 'perKey' ? 'concurrency' THEN
-          CONTINUE WHEN (s -> 'perKey' ->> 'concurrency')::bigint <=
-            (SELECT count(*) FROM hub.events e WHERE e.queue = p_queue AND e.key = each.key AND e.holds_key
-              AND (e.state = 'a' OR NOT each.holds_key))
-            + (SELECT count(*) FROM hub.overdue o WHERE o.queue = p_queue AND o.key = each.key);
-        END IF;
-        IF each.key IS NOT NULL AND s -> 'perKey' ? 'rate' THEN
-          SELECT * INTO room FROM hub.rate_room(p_queue, each.scope, s -> 'perKey' -> 'rate', t);
-          IF room.room = 0 THEN
-            open_at := least(open_at, room.open_at);
+        IF each.key IS NULL THEN
+          SELECT seq INTO head FROM hub.events e WHERE e.queue = p_queue AND e.key IS NULL AND e.state = 'r' AND e.needs <= version
+          ORDER BY priority DESC, position LIMIT 1;
+        ELSE
+          DELETE FROM hub.waiting_keys w WHERE w.queue = p_queue AND w.key = each.key;
+          -- An earlier row was of this key too.
+          CONTINUE WHEN NOT FOUND;
+          has_looked := true;
+          latest := (SELECT turn FROM hub.turns WHERE queue = p_queue AND scope = '=' || each.key);
+          IF latest > each.turn THEN
+            INSERT INTO hub.waiting_keys VALUES (p_queue, each.key, latest, each.position);
             CONTINUE;
           END IF;
+          SELECT * INTO head FROM (
+            (SELECT seq, holds_key FROM hub.events e WHERE e.queue = p_queue AND e.key = each.key AND holds_key AND state = 'r'
+              AND e.needs <= version ORDER BY priority DESC, position LIMIT 1)
+            UNION ALL
+            (SELECT seq, holds_key FROM hub.events e WHERE e.queue = p_queue AND e.key = each.key AND state = 'r' AND NOT holds_key
+              AND e.needs <= version ORDER BY priority DESC, position LIMIT 1)
+          ) first LIMIT 1;
+          IF head.seq IS NULL THEN
+            INSERT INTO hub.waiting_keys SELECT p_queue, each.key, each.turn, each.position, min(e.needs) FROM hub.events e
+            WHERE e.queue = p_queue AND e.key = each.key AND state = 'r' HAVING min(e.needs) > version;
+            CONTINUE;
+          END IF;
+          -- A slot that becomes free adds the key again.
+          CONTINUE WHEN (s -> 'perKey' ->> 'concurrency')::bigint <=
+            (SELECT count(*) FROM hub.events e WHERE e.queue = p_queue AND e.key = each.key AND e.holds_key
+              AND (e.state = 'a' OR NOT head.holds_key))
+            + (SELECT count(*) FROM hub.overdue o WHERE o.queue = p_queue AND o.key = each.key);
+          IF s -> 'perKey' ? 'rate' THEN
+            SELECT * INTO room FROM hub.rate_room(p_queue, '=' || each.key, s -> 'perKey' -> 'rate', t);
+            IF room.room = 0 THEN
+              INSERT INTO hub.waiting_keys VALUES (p_queue, each.key, each.turn, each.position, 0, room.open_at);
+              CONTINUE;
+            END IF;
+          END IF;
         END IF;
-        PERFORM FROM hub.events WHERE seq = each.seq AND state = 'r' FOR NO KEY UPDATE SKIP LOCKED;
-        IF NOT FOUND THEN
+        PERFORM FROM hub.events WHERE seq = head.seq AND state = 'r' FOR NO KEY UPDATE SKIP LOCKED;
+        IF FOUND THEN
+          heads := heads || head.seq;
+          latest := hub.note_starts(p_queue, coalesce('=' || each.key, '-'), CASE WHEN each.key IS NOT NULL THEN s -> 'perKey' -> 'rate' END, 1, t);
+        ELSE
           locked_at := t;
-          CONTINUE;
+          has_looked := false;
+          latest := each.turn;
         END IF;
-        heads := heads || each.seq;
-        PERFORM hub.note_starts(p_queue, each.scope, CASE WHEN each.key IS NULL THEN NULL ELSE s -> 'perKey' -> 'rate' END, 1, t);
+        IF each.key IS NOT NULL THEN
+          INSERT INTO hub.waiting_keys SELECT p_queue, each.key, latest, each.position WHERE locked_at IS NOT NULL
+            OR EXISTS (SELECT FROM hub.events e WHERE e.queue = p_queue AND e.key = each.key AND state = 'r' AND e.seq <> head.seq);
+        END IF;
       END LOOP;
-      EXIT WHEN cardinality(heads) = 0;
       PERFORM hub.lease(heads, p_member, t);
       seqs := seqs || heads;
       left_n := left_n - cardinality(heads);
-      EXIT WHEN left_n <= 0;
+      EXIT WHEN left_n <= 0 OR cardinality(heads) = 0 AND NOT has_looked;
     END LOOP;
+    open_at := least(open_at, (SELECT w.open_at FROM hub.waiting_keys w WHERE w.queue = p_queue AND w.open_at IS NOT NULL
+      ORDER BY w.open_at LIMIT 1));
   END IF;
   IF s ? 'rate' AND cardinality(seqs) > 0 THEN
     PERFORM hub.note_starts(p_queue, '', s -> 'rate', cardinality(seqs), t);

@@ -15,6 +15,7 @@ CREATE TABLE hub.queues (
   -- Its own slots, or one order per key: one process at a time claims from it.
   has_slots boolean NOT NULL GENERATED ALWAYS AS (settings ?| '{concurrency,rate}') STORED,
   is_limited boolean NOT NULL GENERATED ALWAYS AS (settings ?| '{concurrency,rate,perKey}') STORED,
+  has_keys boolean NOT NULL GENERATED ALWAYS AS (settings ? 'perKey') STORED,
   UNIQUE (type, service)
 );
 CREATE INDEX queues_triggers ON hub.queues (id) WHERE triggers IS NOT NULL;
@@ -87,6 +88,7 @@ CREATE TABLE hub.events (
 );
 CREATE INDEX events_ready ON hub.events (queue, priority DESC, position) WHERE state = 'r';
 CREATE INDEX events_keys ON hub.events (queue, key, priority DESC, position) WHERE state = 'r' AND key IS NOT NULL;
+CREATE INDEX events_keyless ON hub.events (queue, priority DESC, position) WHERE state = 'r' AND key IS NULL;
 CREATE INDEX events_overlaps ON hub.events (key, queue) WHERE skips;
 CREATE INDEX events_holders ON hub.events (queue, key) WHERE holds_key;
 CREATE INDEX events_states ON hub.events (queue, state, due_at) WHERE state <> 'r';
@@ -112,6 +114,22 @@ CREATE TABLE hub.turns (
   starts bigint[] NOT NULL DEFAULT '{}',
   PRIMARY KEY (queue, scope)
 );
+
+-- Keys that wait for their turn. Whatever makes an event of a key ready, or frees a slot of a key, adds a row, and takes no
+-- lock for it; who claims looks at the keys in their order, and removes the rows that it sees before it looks. `turn` is that
+-- of `turns` when the row was added, 0 for a key that never had one. With `needs`, only processes of that version look at it;
+-- until `open_at` its rate allows no start.
+CREATE TABLE hub.waiting_keys (
+  queue int NOT NULL,
+  key text NOT NULL,
+  turn bigint NOT NULL,
+  position bigint NOT NULL,
+  needs int NOT NULL DEFAULT 0,
+  open_at bigint
+);
+CREATE INDEX waiting_keys_turn ON hub.waiting_keys (queue, turn, position) WHERE open_at IS NULL;
+CREATE INDEX waiting_keys_key ON hub.waiting_keys (queue, key);
+CREATE INDEX waiting_keys_open ON hub.waiting_keys (queue, open_at) WHERE open_at IS NOT NULL;
 
 -- Deduplication ids, and keys of events with an overlap (`skips`), under `hub.overlaps(type)`. One is remembered for its window,
 -- and until its event has ended in every service.
@@ -210,6 +228,7 @@ CREATE TABLE hub.ended (
 );
 CREATE INDEX ended_id ON hub.ended (hashtextextended(id, 0));
 CREATE INDEX ended_seq ON hub.ended (seq) WHERE is_run;
+CREATE INDEX ended_listed ON hub.ended (queue, seq) WHERE is_run;
 CREATE INDEX ended_request ON hub.ended (hashtextextended(request_id, 0));
 CREATE INDEX ended_recent ON hub.ended (queue, (status = 'f'), number) WHERE is_recent;
 CREATE INDEX ended_runs ON hub.ended (queue, (status = 'c'), number) WHERE is_run;

@@ -296,6 +296,7 @@ BEGIN
     SELECT FROM hub.queues q WHERE q.id = x.queue
       AND x.starts[cardinality(x.starts)] > t - (q.settings -> 'perKey' -> 'rate' ->> 'perMs')::float8
   );
+  PERFORM hub.await_turns(id) FROM hub.queues WHERE has_keys;
   FOR each IN
     SELECT DISTINCT queue FROM hub.ended WHERE is_dead AND dead_until <= t
     UNION SELECT id FROM hub.queues WHERE settings -> 'retain' ? 'ageMs'
@@ -305,6 +306,8 @@ BEGIN
   LOOP
     PERFORM hub.retain(each, limits, t);
   END LOOP;
+  -- Claims wait for the locks of these rows, which are left over.
+  DELETE FROM hub.waiting_keys w WHERE NOT EXISTS (SELECT FROM hub.events e WHERE e.queue = w.queue AND e.state = 'r');
 END $$;
 
 -- Plans of the calls that every event takes: made once per session, and by the indexes, whatever the statistics of a table
