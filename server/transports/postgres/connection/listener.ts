@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { systemClock, type Timer } from '../../clock.js';
 import type { Logger } from '../../transport.js';
+import type { PostgresClient } from '../postgres-options.js';
 import type { Database } from './database.js';
 
 const retryDelayMs = 1_000;
@@ -37,8 +38,10 @@ export class Listener {
   readonly #database: Database;
   readonly #listeners = new Set<NotificationListener>();
   #session: Promise<Session | undefined> | undefined;
+  /** First attempt to listen. */
+  #opening: Promise<Session | undefined> | undefined;
   #isListening = false;
-  /** Notifications did not arrive although the server accepted LISTEN. */
+  /** Notifications do not arrive, although the server accepts LISTEN. */
   #isDeaf = false;
   #reconnecting: AbortController | undefined;
   #poll: NodeJS.Timeout | undefined;
@@ -49,12 +52,15 @@ export class Listener {
     database.onWrite = () => this.#lookSoon();
   }
 
-  /** Adds a listener. Resolves when it misses nothing that is committed from now on, with a function that removes it. */
+  /**
+   * Adds a listener. Resolves when it learns of all that is committed from now on, from notifications or at a look, with a
+   * function that removes it.
+   */
   async add(listener: NotificationListener, logger: Logger): Promise<() => Promise<void>> {
     this.#listeners.add(listener);
     this.#poll ??= setInterval(() => this.#look(false), this.#database.settings.pollIntervalMs).unref();
-    this.#session ??= this.#open(logger);
-    await this.#session;
+    this.#session ??= this.#opening = this.#open(logger);
+    await this.#opening;
     return async () => {
       this.#listeners.delete(listener);
       if (this.#listeners.size > 0) return;
@@ -86,7 +92,7 @@ export class Listener {
   /** Connects, and goes on trying in the background if the server does not let it listen yet. */
   async #open(logger: Logger): Promise<Session | undefined> {
     const session = await this.#connect(logger);
-    if (session === undefined) this.#session = this.#reconnect(logger, retryDelayMs);
+    if (session === undefined) this.#session = this.#reconnect(logger);
     return session;
   }
 
@@ -124,7 +130,7 @@ export class Listener {
           { err: error },
           'the connection for notifications was lost; the transport connects again and polls',
         );
-        this.#session = this.#reconnect(logger, retryDelayMs);
+        this.#session = this.#reconnect(logger);
       };
       // The session serves the pool on.
       const end = (): void => {
@@ -136,19 +142,19 @@ export class Listener {
         );
       };
       client.on('error', lose).on('end', lose).on('notification', dispatch);
+      if (await this.#isPassedOn(client)) {
+        leave();
+        client.release();
+        this.#noteDeaf(logger);
+        return undefined;
+      }
       await client.query(`LISTEN "${this.#database.channel}"`);
       hasListened = true;
       // Behind a pooler, another client may use the session of the server that listens.
       probing = systemClock.after(probeLimitMs, () => {
         end();
-        if (!this.#isDeaf) {
-          logger.warn(
-            { pollIntervalMs: this.#database.settings.pollIntervalMs },
-            'notifications do not arrive, as behind PgBouncer in transaction mode; the transport polls',
-          );
-        }
-        this.#isDeaf = true;
-        this.#session = this.#reconnect(logger, probeAgainMs);
+        this.#noteDeaf(logger);
+        this.#session = this.#reconnect(logger);
       });
       probing.unref?.();
       this.#database.query("SELECT pg_notify('hub_channel', $1)", [`p${probe}`]).catch(() => {});
@@ -162,12 +168,31 @@ export class Listener {
     }
   }
 
-  async #reconnect(logger: Logger, delayMs: number): Promise<Session | undefined> {
+  /** Looks if the session of the server serves other clients between the transactions of this one, and would listen for them. */
+  async #isPassedOn(client: PostgresClient): Promise<boolean> {
+    const text = 'SELECT pg_backend_pid() AS pid';
+    const { rows: own } = await client.query(text);
+    const others = await this.#database.query(text, []);
+    return own[0]?.['pid'] === others[0]?.['pid'];
+  }
+
+  #noteDeaf(logger: Logger): void {
+    if (!this.#isDeaf) {
+      logger.warn(
+        { pollIntervalMs: this.#database.settings.pollIntervalMs },
+        'notifications do not arrive, as behind PgBouncer in transaction mode; the transport polls',
+      );
+    }
+    this.#isDeaf = true;
+  }
+
+  async #reconnect(logger: Logger): Promise<Session | undefined> {
     const reconnecting = new AbortController();
     this.#reconnecting = reconnecting;
     try {
       while (this.#listeners.size > 0) {
-        await delay(delayMs, undefined, { signal: reconnecting.signal, ref: delayMs < probeAgainMs }).catch(() => {});
+        const [delayMs, ref] = this.#isDeaf ? [probeAgainMs, false] : [retryDelayMs, true];
+        await delay(delayMs, undefined, { signal: reconnecting.signal, ref }).catch(() => {});
         if (reconnecting.signal.aborted) break;
         const session = await this.#connect(logger);
         if (session === undefined) continue;
