@@ -137,6 +137,7 @@ export function describeSchedules({ consume, counts, next, now }: ContractStage)
       const one = (await consume(['a'])).transport.schedules;
       const two = (await consume(['a'])).transport.schedules;
       const later = (await now()) + 3_600_000;
+      expect(await one.take(2, 0)).toEqual({ nextInMs: undefined, schedules: [] });
       for (const name of ['x', 'y', 'z']) await one.put(stored(name), undefined);
       await one.put(stored('later', { lookAt: later }), undefined);
       const first = await one.take(2, 0);

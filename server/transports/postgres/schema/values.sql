@@ -105,7 +105,8 @@ BEGIN
   )
   SELECT coalesce(json_agg(shown), '[]') INTO taken FROM held;
   SELECT min(take_at) INTO next_at FROM hub.stored_schedules WHERE take_at IS NOT NULL;
-  RETURN json_build_object('nextInMs', greatest(0, next_at - hub.now_ms()), 'schedules', taken);
+  -- The greatest of 0 and null is 0.
+  RETURN json_build_object('nextInMs', CASE WHEN next_at IS NOT NULL THEN greatest(0, next_at - hub.now_ms()) END, 'schedules', taken);
 END $$;
 
 CREATE FUNCTION hub.claim_stored(p_service text, p_id text, p_definition text, due_at float8, p_look_at float8, events json)
