@@ -23,6 +23,7 @@ export const suites: Readonly<Record<string, () => Promise<readonly Row[]>>> = {
   waterfall: async () => (await import('./dashboard/waterfall.js')).waterfall(),
   sqlite: async () => (await import('./sqlite/sqlite.js')).sqlite(),
   postgres: async () => (await import('./postgres/postgres.js')).postgres(),
+  'postgres-runs': async () => (await import('./postgres/postgres-runs.js')).postgresRuns(),
   redis: async () => (await import('./redis/redis.js')).redis(),
   lookup: async () => (await import('./redis/lookup.js')).lookUp(),
   'redis-runs': async () => (await import('./redis/redis-runs.js')).redisRuns(),

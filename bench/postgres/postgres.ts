@@ -10,10 +10,11 @@ import { withVersion } from '../measuring/peer-version.js';
 import type { Row, Target } from '../measuring/row.js';
 
 const payload = { id: 1, customer: 'ada', items: [{ sku: 'tea', quantity: 2 }] };
-const poolSize = 10;
+/** Sessions of a contender. */
+export const poolSize = 10;
 
 /** Contender with connections to close. */
-interface ClosableContender extends Contender {
+export interface ClosableContender extends Contender {
   close(): Promise<void>;
 }
 
