@@ -47,3 +47,29 @@ it.each(Object.entries(limits))(
     await expect.poll(() => taken).toEqual([held.id]);
   },
 );
+
+it('a run ends while another transaction drops an older one', async () => {
+  const { connect } = await harness();
+  const shop = connect('shop');
+  onTestFinished(async () => void (await shop.close({ drainMs: 0 })));
+  const ends: Promise<unknown>[] = [];
+  await shop.start({
+    subscriptions: [{ type: 'run', retainsRuns: true, retain: { completed: 1, failed: 1 } }],
+    concurrency: 10,
+    onDelivery: (delivery) => {
+      const outcome = { status: 'completed', durationMs: 1, followUps: [], result: 'null' } as const;
+      ends.push(Promise.resolve(delivery.commit(outcome)));
+    },
+  });
+  await shop.publish([envelope('run')]);
+  await expect.poll(() => ends.length).toBe(1);
+  expect(await ends[0]).toBe('ok');
+  const holder = await admin.connect();
+  onTestFinished(() => holder.release());
+  await holder.query('BEGIN');
+  await holder.query('SELECT FROM hubline.ended FOR UPDATE');
+  await shop.publish([envelope('run')]);
+  await expect.poll(() => ends.length).toBe(2);
+  expect(await ends[1]).toBe('ok');
+  await holder.query('ROLLBACK');
+});

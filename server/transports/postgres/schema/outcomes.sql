@@ -64,30 +64,36 @@ END $$;
 CREATE FUNCTION hub.trim_recent(p_queue int) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   IF current_setting('transaction_isolation') <> 'read committed' THEN RETURN; END IF;
-  WITH gone AS (
-    DELETE FROM hub.ended WHERE queue = p_queue AND is_recent AND (status = 'f') = false
+  WITH beyond AS MATERIALIZED (
+    SELECT number FROM hub.ended WHERE queue = p_queue AND is_recent AND (status = 'f') = false
       AND number <= (SELECT number FROM hub.ended WHERE queue = p_queue AND is_recent AND (status = 'f') = false
-        ORDER BY number DESC OFFSET 50 LIMIT 1) RETURNING id
+        ORDER BY number DESC OFFSET 50 LIMIT 1) FOR UPDATE SKIP LOCKED
+  ), gone AS (
+    DELETE FROM hub.ended USING beyond WHERE ended.number = beyond.number RETURNING id
   )
   DELETE FROM hub.log_entries l USING gone, hub.queues q WHERE q.id = p_queue AND l.log = ANY (hub.run_logs(q.service, gone.id));
 END $$;
 
--- Drops what exceeds the retention of a queue. Without limits, as when an event is replaced, dead letters are kept.
+-- Drops what exceeds the retention of a queue, apart from what another transaction drops: events that end at the same time do not
+-- wait for each other. Without limits, as when an event is replaced, dead letters are kept.
 CREATE FUNCTION hub.retain(p_queue int, limits hub.limits, t bigint) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   keep jsonb := (SELECT settings -> 'retain' FROM hub.queues WHERE id = p_queue);
 BEGIN
   IF current_setting('transaction_isolation') <> 'read committed' THEN RETURN; END IF;
   PERFORM hub.trim_recent(p_queue);
-  UPDATE hub.ended SET is_recent = false WHERE queue = p_queue AND is_recent AND (status = 'f') = true
-    AND number <= (SELECT number FROM hub.ended WHERE queue = p_queue AND is_recent AND (status = 'f') = true
-      ORDER BY number DESC OFFSET 50 LIMIT 1);
+  UPDATE hub.ended SET is_recent = false WHERE number IN (
+    SELECT number FROM hub.ended WHERE queue = p_queue AND is_recent AND (status = 'f') = true
+      AND number <= (SELECT number FROM hub.ended WHERE queue = p_queue AND is_recent AND (status = 'f') = true
+        ORDER BY number DESC OFFSET 50 LIMIT 1) FOR UPDATE SKIP LOCKED);
   -- One statement for each condition, which an index serves.
-  UPDATE hub.ended SET is_dead = false WHERE queue = p_queue AND is_dead AND dead_until <= t;
+  UPDATE hub.ended SET is_dead = false WHERE number IN (
+    SELECT number FROM hub.ended WHERE queue = p_queue AND is_dead AND dead_until <= t FOR UPDATE SKIP LOCKED);
   IF limits."maxDeadLetters" IS NOT NULL THEN
-    UPDATE hub.ended SET is_dead = false WHERE queue = p_queue AND is_dead
-      AND number <= (SELECT number FROM hub.ended WHERE queue = p_queue AND is_dead
-        ORDER BY number DESC OFFSET limits."maxDeadLetters" LIMIT 1);
+    UPDATE hub.ended SET is_dead = false WHERE number IN (
+      SELECT number FROM hub.ended WHERE queue = p_queue AND is_dead
+        AND number <= (SELECT number FROM hub.ended WHERE queue = p_queue AND is_dead
+          ORDER BY number DESC OFFSET limits."maxDeadLetters" LIMIT 1) FOR UPDATE SKIP LOCKED);
   END IF;
   -- A run can end before the process that started it has the chance to ask for its result.
   WITH beyond AS MATERIALIZED (
@@ -100,20 +106,26 @@ BEGIN
         ORDER BY number DESC OFFSET coalesce((keep ->> 'failed')::bigint, 200) LIMIT 1)
     UNION ALL
     SELECT number FROM hub.ended WHERE keep ? 'ageMs' AND queue = p_queue AND is_run AND ended_at <= t - (keep ->> 'ageMs')::float8
+  ), free AS MATERIALIZED (
+    SELECT number FROM hub.ended WHERE number IN (SELECT number FROM beyond) FOR UPDATE SKIP LOCKED
   ), evicted AS (
-    UPDATE hub.ended e SET is_run = false, readable_until = e.accepted_at + 10000 WHERE number IN (SELECT number FROM beyond)
+    UPDATE hub.ended e SET is_run = false, readable_until = e.accepted_at + 10000 WHERE number IN (SELECT number FROM free)
       AND NOT EXISTS (SELECT FROM hub.watchers w WHERE w.seq = e.seq AND w.kind = 'x') RETURNING id, is_dead
   )
   DELETE FROM hub.log_entries l USING evicted, hub.queues q
   WHERE q.id = p_queue AND NOT evicted.is_dead AND l.log = ANY (hub.run_logs(q.service, evicted.id));
-  WITH gone AS (
-    DELETE FROM hub.ended WHERE queue = p_queue AND NOT (is_recent OR is_run OR is_dead)
-      AND coalesce(readable_until, t) <= t RETURNING seq, id
+  WITH free AS MATERIALIZED (
+    SELECT number FROM hub.ended WHERE queue = p_queue AND NOT (is_recent OR is_run OR is_dead)
+      AND coalesce(readable_until, 0) <= t FOR UPDATE SKIP LOCKED
+  ), gone AS (
+    DELETE FROM hub.ended USING free WHERE ended.number = free.number RETURNING seq, id
   ), outputs AS (
     DELETE FROM hub.log_entries l USING gone, hub.queues q WHERE q.id = p_queue AND l.log = ANY (hub.run_logs(q.service, gone.id))
   )
   DELETE FROM hub.entries USING gone WHERE entries.seq = gone.seq AND NOT EXISTS (SELECT FROM hub.events e WHERE e.seq = gone.seq);
-  UPDATE hub.ended SET body = NULL WHERE queue = p_queue AND is_recent AND NOT is_run AND NOT is_dead AND body IS NOT NULL;
+  UPDATE hub.ended SET body = NULL WHERE number IN (
+    SELECT number FROM hub.ended WHERE queue = p_queue AND is_recent AND NOT is_run AND NOT is_dead AND body IS NOT NULL
+    FOR UPDATE SKIP LOCKED);
 END $$;
 
 -- Records the outcomes of deliveries of a connection. Returns a result for each.

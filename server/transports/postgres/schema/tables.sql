@@ -233,7 +233,7 @@ CREATE INDEX ended_request ON hub.ended (hashtextextended(request_id, 0));
 CREATE INDEX ended_recent ON hub.ended (queue, (status = 'f'), number) WHERE is_recent;
 CREATE INDEX ended_runs ON hub.ended (queue, (status = 'c'), number) WHERE is_run;
 CREATE INDEX ended_dead ON hub.ended (queue, number) WHERE is_dead;
-CREATE INDEX ended_gone ON hub.ended (queue) WHERE NOT (is_recent OR is_run OR is_dead);
+CREATE INDEX ended_gone ON hub.ended (queue, coalesce(readable_until, 0)) WHERE NOT (is_recent OR is_run OR is_dead);
 CREATE INDEX ended_expiry ON hub.ended (dead_until) WHERE is_dead;
 CREATE TABLE hub.failures (
   number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
