@@ -46,7 +46,7 @@ test('finds a failing event, opens it, copies its link and returns, with the key
   await expect(link).toBeFocused();
 });
 
-test('j and k move through the rows and stop at the ends', async ({ page, serve }) => {
+test('j and k move through the rows and stop at the ends', { tag: '@any-width' }, async ({ page, serve }) => {
   const { origin } = await serve({ register: registerStore });
   await page.goto(origin);
   const focused = async (type: string): Promise<void> => expect(eventRow(page, type).getByRole('link')).toBeFocused();

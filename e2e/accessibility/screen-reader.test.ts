@@ -132,7 +132,7 @@ test('events: landmarks, headings, labelled controls, and a table with row heade
   `);
 });
 
-test('panel: name, status, counts, failures, triggers and settings', async ({ page, serve }) => {
+test('panel: name, status, counts, failures, triggers and settings', { tag: '@any-width' }, async ({ page, serve }) => {
   await openShop(page, serve, '#/events/payment.requested?every=1');
   await expect(eventPanel(page, 'payment.requested')).toMatchAriaSnapshot(`
     - complementary "payment.requested":
@@ -188,7 +188,7 @@ const fulfilRuns = `
             - strong: FatalError
             - text: no such address`;
 
-test('workflows: one article each, with lists of steps and runs', async ({ page, serve }) => {
+test('workflows: one article each, with lists of steps and runs', { tag: '@any-width' }, async ({ page, serve }) => {
   await openShop(page, serve, '#/workflows?every=1');
   await expect(page.getByRole('region', { name: 'Workflows' })).toMatchAriaSnapshot(`
     - heading "Workflows" [level=2]
@@ -202,7 +202,7 @@ test('workflows: one article each, with lists of steps and runs', async ({ page,
   `);
 });
 
-test('one workflow: link to all workflows, and the same lists', async ({ page, serve }) => {
+test('one workflow: link to all workflows, and the same lists', { tag: '@any-width' }, async ({ page, serve }) => {
   await openShop(page, serve, '#/workflows/fulfil?every=1');
   await expect(page.getByRole('region', { name: 'Workflows' })).toMatchAriaSnapshot(`
     - heading "Workflows" [level=2]
@@ -254,7 +254,7 @@ test('empty hub: the reason and the next step', { tag: '@any-width' }, async ({ 
   `);
 });
 
-test('dialogs: labels and close buttons', async ({ page, serve }) => {
+test('dialogs: labels and close buttons', { tag: '@any-width' }, async ({ page, serve }) => {
   await openShop(page, serve, '#/?every=1');
   await expectConnection(page, 'Live');
   await chooseInMenu(page, 'Snapshot');

@@ -116,7 +116,10 @@ test('names and errors of any length and script leave the layout intact', async 
   expect(await panel.evaluate((element) => element.scrollWidth - element.clientWidth)).toBeLessThanOrEqual(0);
 });
 
-test('the more of its events fail, the more the status of a type stands out', async ({ page, serve }) => {
+test('the more of its events fail, the more the status of a type stands out', { tag: '@any-width' }, async ({
+  page,
+  serve,
+}) => {
   const { dashboard } = await serveAnswers(serve);
   await page.goto(`${dashboard.origin}/#/?every=off`);
   for (const [type, share, fill] of [
@@ -145,7 +148,7 @@ for (const width of [720, 1000, 1280, 1920]) {
   });
 }
 
-test('the chart opens full, and arrow keys read its points', async ({ page, serve }) => {
+test('the chart opens full, and arrow keys read its points', { tag: '@any-width' }, async ({ page, serve }) => {
   const { dashboard } = await serveAnswers(serve);
   await page.goto(dashboard.origin);
   const chart = page.getByRole('slider', { name: 'Events per second, last 1 h' });
@@ -175,7 +178,10 @@ test('the pointer shows the numbers of a point at the cursor', async ({ page, se
   await expect(tooltip).toHaveCount(0);
 });
 
-test('selecting a range recomputes the table until it is cleared, after a reload too', async ({ page, serve }) => {
+test('selecting a range recomputes the table until it is cleared, after a reload too', { tag: '@any-width' }, async ({
+  page,
+  serve,
+}) => {
   const { dashboard, answers } = await serveAnswers(serve);
   await page.goto(dashboard.origin);
   const row = eventRow(page, 'refund.requested');
@@ -207,7 +213,7 @@ test('selecting a range recomputes the table until it is cleared, after a reload
   await expect(failed).toHaveText('100%');
 });
 
-test('similar errors are one line, with their ids on demand', async ({ page, serve }) => {
+test('similar errors are one line, with their ids on demand', { tag: '@any-width' }, async ({ page, serve }) => {
   const { dashboard } = await serveAnswers(serve);
   await page.goto(`${dashboard.origin}/#/events/payment.requested`);
   const panel = eventPanel(page, 'payment.requested');

@@ -51,7 +51,7 @@ test('any name has its own link', { tag: '@any-width' }, async ({ page, serve })
 test.describe('an unknown event type', () => {
   test.use({ expectsOutages: true });
 
-  test('is reported in the panel', async ({ page, serve }) => {
+  test('is reported in the panel', { tag: '@any-width' }, async ({ page, serve }) => {
     const { origin } = await serve();
     await page.goto(`${origin}/#/events/order.lost`);
     await expect(eventPanel(page, 'order.lost')).toContainText('No event type with this name is registered.');

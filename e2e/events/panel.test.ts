@@ -88,7 +88,10 @@ test('updates while it is open', { tag: '@any-width' }, async ({ page, serve }) 
   await expect(count(panel, 'Failed')).toHaveText('1');
 });
 
-test('links to the events that the type emits, and Escape and Back close it', async ({ page, serve }) => {
+test('links to the events that the type emits, and Escape and Back close it', { tag: '@any-width' }, async ({
+  page,
+  serve,
+}) => {
   const { origin } = await serve({ register: registerShop });
   await page.goto(`${origin}/`);
   await eventRow(page, 'payment.requested').getByRole('link').click();

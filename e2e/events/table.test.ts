@@ -62,7 +62,10 @@ test('sorts by a column in both directions, with aria-sort', { tag: '@any-width'
   await expect(received).toHaveAttribute('aria-sort', 'descending');
 });
 
-test('rows stay in place under the pointer and are sorted when it leaves', async ({ page, serve }) => {
+test('rows stay in place under the pointer and are sorted when it leaves', { tag: '@any-width' }, async ({
+  page,
+  serve,
+}) => {
   const { origin, hub } = await serve({ register: registerShop });
   await emitAll(hub);
   await page.goto(`${origin}/#/?sort=received&every=1`);

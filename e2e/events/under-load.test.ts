@@ -33,10 +33,9 @@ test('of 5,000 types only visible rows are in the document, and aria-rowcount ha
   expect(await page.getByRole('rowheader').count()).toBeLessThan(100);
 });
 
-test('a focused row retains the focus while it is scrolled out of view, and j moves beyond the rows in the document', async ({
-  page,
-  serve,
-}) => {
+test('a focused row retains the focus while it is scrolled out of view, and j moves beyond the rows in the document', {
+  tag: '@any-width',
+}, async ({ page, serve }) => {
   const { origin, hub } = await serve({ register: registerAll });
   await openAll(page, origin);
   await page.keyboard.press('j');
