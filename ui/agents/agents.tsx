@@ -23,8 +23,11 @@ export function Agents({ monitor, navigation }: AgentsProps): JSX.Element {
   const open = navigation.route.value.name;
   const query = navigation.query.value;
   const agents = store.agents.value;
+  const now = store.reading.value.hubNow;
   const runners = {
-    events: [...store.rows.value.values()].map(({ event }) => event.value),
+    events: [...store.rows.value.values()].flatMap(({ type, details }) =>
+      details?.agent === undefined ? [] : { type, agent: details.agent },
+    ),
     workflows: store.workflows.value,
   };
   return (
@@ -40,16 +43,10 @@ export function Agents({ monitor, navigation }: AgentsProps): JSX.Element {
         </>
       }
     >
-      <AgentTable
-        agents={agents}
-        usesOf={(name) => agentUses(name, runners)}
-        open={open}
-        now={store.reading.value.hubNow}
-        query={query}
-      />
+      <AgentTable agents={agents} usesOf={(name) => agentUses(name, runners)} open={open} now={now} query={query} />
       <AgentSpending
         agents={agents.some(({ name }) => name === open) ? agents.filter(({ name }) => name === open) : agents}
-        now={store.reading.value.hubNow}
+        now={now}
       />
       {agents.some(({ name }) => name === open) && (
         <AgentRuns key={open} agent={open ?? ''} monitor={monitor} query={query} />
@@ -368,7 +365,7 @@ interface AgentUse {
 
 /** Event types and workflows of a hub, which may run agents. */
 export interface AgentRunners {
-  readonly events: Iterable<{ readonly type: string; readonly agent?: { readonly name: string } }>;
+  readonly events: readonly { readonly type: string; readonly agent: { readonly name: string } }[];
   readonly workflows: readonly {
     readonly name: string;
     readonly steps: readonly { readonly name: string; readonly agent?: string }[];
@@ -379,7 +376,7 @@ export interface AgentRunners {
 function agentUses(name: string, { events, workflows }: AgentRunners): readonly AgentUse[] {
   const uses: AgentUse[] = [];
   for (const { type, agent } of events) {
-    if (agent?.name === name) uses.push({ label: type, path: viewPath('events', type) });
+    if (agent.name === name) uses.push({ label: type, path: viewPath('events', type) });
   }
   for (const workflow of workflows) {
     for (const step of workflow.steps) {

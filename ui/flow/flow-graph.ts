@@ -1,4 +1,4 @@
-import type { EventOverview, Pause, WorkflowOverview } from '../../server/dashboard/protocol.js';
+import type { EventOverview, Pause, PeriodCounts, WorkflowOverview } from '../../server/dashboard/protocol.js';
 import type { Schedule } from '../api/decode-introspection.js';
 import { prefixOf } from '../events/event-groups.js';
 
@@ -41,9 +41,15 @@ export interface FlowGraph {
   readonly edges: readonly FlowEdge[];
 }
 
+/** Event type or workflow: what follows it, and the counts that the map shows. */
+type FlowItem = Pick<EventOverview, 'onSuccess' | 'onFailure' | 'onComplete' | 'paused'> & {
+  readonly metrics: Pick<EventOverview['metrics'], 'received' | 'completed' | 'failed' | 'cancelled' | 'pending'>;
+  readonly recent?: { readonly last5Min: PeriodCounts };
+};
+
 /** Registrations from which a graph is made. */
 export interface FlowSource {
-  readonly events: readonly EventOverview[];
+  readonly events: readonly (FlowItem & { readonly type: string })[];
   readonly workflows: readonly WorkflowOverview[];
   readonly schedules: readonly Schedule[];
   /** Service that handles each event type and workflow, by `flowId`. */
@@ -67,8 +73,9 @@ export function flowGraph(source: FlowSource): FlowGraph {
 function wholeGraph({ events, workflows, schedules, serviceOf }: FlowSource): FlowGraph {
   const nodes = new Map<string, FlowNode>();
   const edges: FlowEdge[] = [];
-  const add = (kind: 'event' | 'workflow', name: string, item: EventOverview | WorkflowOverview): void => {
+  const add = (kind: 'event' | 'workflow', name: string, item: FlowItem): void => {
     const id = flowId(kind, name);
+    const counts = countsOf(item);
     nodes.set(id, {
       id,
       kind,
@@ -76,9 +83,9 @@ function wholeGraph({ events, workflows, schedules, serviceOf }: FlowSource): Fl
       service: serviceOf.get(id) ?? '',
       isPaused: isPaused(item),
       size: 1,
-      ...countsOf(item),
+      ...counts,
     });
-    const { completed, failed } = countsOf(item);
+    const { completed, failed } = counts;
     const follow = (type: string | undefined, relation: FlowEdge['relation'], count: number): void => {
       if (type !== undefined) edges.push({ from: id, to: flowId('event', type), relation, count });
     };
@@ -118,25 +125,25 @@ function wholeGraph({ events, workflows, schedules, serviceOf }: FlowSource): Fl
     if (!isKnown) edges.push({ from: id, to, relation: 'schedule', count: null });
   }
   const known = edges.filter(({ from, to }) => nodes.has(from) && nodes.has(to));
-  return { nodes: [...nodes.values()].map((node) => besideNeighbour(node, known, nodes)), edges: known };
+  return { nodes: besideNeighbours(nodes, known), edges: known };
 }
 
-/** Puts a type that no process handles beside what it leads to, or what leads to it. */
-function besideNeighbour(node: FlowNode, edges: readonly FlowEdge[], nodes: ReadonlyMap<string, FlowNode>): FlowNode {
-  if (node.service !== '') return node;
-  const edge = edges.find(({ from }) => from === node.id) ?? edges.find(({ to }) => to === node.id);
-  const neighbour = edge && nodes.get(edge.from === node.id ? edge.to : edge.from);
-  return neighbour === undefined ? node : { ...node, service: neighbour.service };
+/** Puts each type that no process handles beside what it leads to, or what leads to it. */
+function besideNeighbours(nodes: ReadonlyMap<string, FlowNode>, edges: readonly FlowEdge[]): readonly FlowNode[] {
+  const neighbours = new Map<string, string>();
+  for (const { from, to } of edges) if (!neighbours.has(from)) neighbours.set(from, to);
+  for (const { from, to } of edges) if (!neighbours.has(to)) neighbours.set(to, from);
+  return [...nodes.values()].map((node) => {
+    const neighbour = node.service === '' ? nodes.get(neighbours.get(node.id) ?? '') : undefined;
+    return neighbour === undefined ? node : { ...node, service: neighbour.service };
+  });
 }
 
 function isPaused({ paused }: { readonly paused?: Pick<Pause, 'by'> }): boolean {
   return paused !== undefined;
 }
 
-function countsOf({
-  metrics,
-  recent,
-}: Pick<EventOverview, 'metrics'> & Pick<WorkflowOverview, 'recent'>): FlowCounts & Pick<FlowNode, 'total'> {
+function countsOf({ metrics, recent }: FlowItem): FlowCounts & Pick<FlowNode, 'total'> {
   const { received = 0, completed = 0, failed = 0, cancelled = 0 } = recent?.last5Min ?? {};
   return {
     received,

@@ -5,6 +5,7 @@ import { Icon, type IconName } from '../shared/icon.js';
 import { useWidth } from '../shared/use-element.js';
 import { ViewSection } from '../shared/view-section.js';
 import { ViewTable, ViewTableCell } from '../shared/view-table.js';
+import type { EventRow } from '../state/event-row.js';
 import type { Monitor } from '../state/monitor.js';
 import { type Navigation, viewPath } from '../state/navigation.js';
 import { failureRatio } from '../state/recent-activity.js';
@@ -13,6 +14,7 @@ import {
   type FlowGraph,
   type FlowKind,
   type FlowNode,
+  type FlowSource,
   flowGraph,
   flowId,
   MAX_NODES,
@@ -61,9 +63,10 @@ export function Flow({ monitor, navigation }: FlowProps): JSX.Element {
   );
 }
 
+/** Returns the graph of the last response. Once per poll: each ends with the processes, and thousands of types take time. */
 function useFlowGraph({ store, processes }: Monitor): FlowGraph {
-  const reading = store.reading.value;
-  const { body } = processes.value ?? { body: null };
+  const loaded = processes.value;
+  const body = loaded?.body;
   return useMemo(() => {
     const serviceOf = new Map<string, string>();
     for (const { service, handles } of body?.processes ?? []) {
@@ -75,12 +78,23 @@ function useFlowGraph({ store, processes }: Monitor): FlowGraph {
       }
     }
     return flowGraph({
-      events: [...store.rows.value.values()].map(({ event }) => event.peek()),
-      workflows: store.workflows.value,
-      schedules: store.schedules.value,
+      events: [...store.rows.peek().values()].map(flowEvent),
+      workflows: store.workflows.peek(),
+      schedules: store.schedules.peek(),
       serviceOf,
     });
-  }, [reading, body]);
+  }, [loaded ?? store.reading.value]);
+}
+
+function flowEvent({ type, details, last5Min, count }: EventRow): FlowSource['events'][number] {
+  const metrics = {
+    received: count('received'),
+    completed: count('completed'),
+    failed: count('failed'),
+    cancelled: count('cancelled'),
+    pending: count('pending'),
+  };
+  return { ...details, type, metrics, recent: { last5Min } };
 }
 
 const RELATION_LABEL: Record<FlowEdge['relation'], string> = {
@@ -111,12 +125,12 @@ function FlowMap({ graph, monitor, navigation }: FlowProps & { graph: FlowGraph 
   const available = useWidth(box);
   const layout = useMemo(() => layoutFlow(graph, available), [shape, available]);
   const nodeOf = new Map(graph.nodes.map((node) => [node.id, node]));
-  const dots = useDots(graph, layout.edges, monitor);
+  const dots = useDots(graph, layout.edges);
   const query = navigation.query.value;
   const open = navigation.openType.value;
   const linked = new Set(graph.edges.flatMap(({ from, to }) => [from, to]));
   // The current minute and the five before it.
-  const seconds = 300 + (monitor.store.reading.value.hubNow % 60_000) / 1_000;
+  const seconds = 300 + (monitor.store.reading.peek().hubNow % 60_000) / 1_000;
   return (
     <div ref={box} class="card flow-scroll">
       <div class="flow" style={{ width: `${layout.width}px`, height: `${layout.height}px` }}>
@@ -261,14 +275,9 @@ const DOT_STEPS = 10;
  * Returns a reference to the element in which a dot moves along an edge for an event that took it since the last poll. No
  * dot moves without one, and none at all if the reader prefers reduced motion.
  */
-function useDots(
-  graph: FlowGraph,
-  edges: readonly PlacedEdge[],
-  { store }: Monitor,
-): { current: HTMLDivElement | null } {
+function useDots(graph: FlowGraph, edges: readonly PlacedEdge[]): { current: HTMLDivElement | null } {
   const box = useRef<HTMLDivElement>(null);
   const last = useRef(new Map<string, FlowNode['total']>());
-  const reading = store.reading.value;
   useEffect(() => {
     const before = last.current;
     last.current = new Map(graph.nodes.map(({ id, total }) => [id, total]));
@@ -280,7 +289,7 @@ function useDots(
       for (let index = 0; index < count; index += 1)
         moveDot(box.current, curve, (index * DOT_MS) / MAX_DOTS, edge.relation);
     }
-  }, [reading.at]);
+  }, [graph]);
   return box;
 }
 

@@ -29,7 +29,9 @@ export interface EventRow {
   readonly minutes: RecentActivity['minutes'];
   /** Running handlers of so many slots of the type; `null` if it shares the slots of the processes. */
   readonly slots: Slots | null;
-  /** Everything about the type in the last response. */
+  /** Parts that few types have, such as follow-up events and the agent; `undefined` for a type with a handler and nothing else. */
+  readonly details: EventColumnsDetails | undefined;
+  /** Everything about the type in the last response. Lists of all rows read the plain fields, which cost less. */
   readonly event: ReadonlySignal<EventOverview>;
   /** Returns a count. */
   count(name: CountName): number;
@@ -97,6 +99,9 @@ export function createEventRow(first: EventSource, now: Reading, readings: Reado
     },
     get minutes() {
       return minutesAt(source.columns, source.index);
+    },
+    get details() {
+      return source.details;
     },
     get slots() {
       const all = source.details?.concurrency;
