@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
 import type { LostProcess, PauseSummary } from '../../server/dashboard/protocol.js';
 import { PauseButton } from '../actions/subject-actions.js';
 import type { Processes as Body } from '../api/decode-views.js';
@@ -285,6 +286,7 @@ function ProcessRow({ process, handles, now, query, paused }: ProcessRowProps): 
 }
 
 function Handled({ handles, query }: Pick<ProcessRowProps, 'handles' | 'query'>): JSX.Element {
+  const [isOpen, setOpen] = useState(false);
   const { events = [], workflows = [] } = handles ?? {};
   if (events.length + workflows.length === 0) return <>nothing; it only emits or reads</>;
   const counts = [
@@ -294,23 +296,26 @@ function Handled({ handles, query }: Pick<ProcessRowProps, 'handles' | 'query'>)
       : []),
   ];
   return (
-    <details>
+    <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary>{counts.join(', ')}</summary>
-      <ul class="handled">
-        {events.map((type) => (
-          <li key={type}>
-            <EventLink type={type} query={query} />
-          </li>
-        ))}
-        {workflows.map((name) => (
-          <li key={name}>
-            workflow{' '}
-            <a href={viewPath('workflows', name) + query}>
-              <bdi>{name}</bdi>
-            </a>
-          </li>
-        ))}
-      </ul>
+      {/* Thousands of closed names would cost each poll more than the rest of the view. */}
+      {isOpen && (
+        <ul class="handled">
+          {events.map((type) => (
+            <li key={type}>
+              <EventLink type={type} query={query} />
+            </li>
+          ))}
+          {workflows.map((name) => (
+            <li key={name}>
+              workflow{' '}
+              <a href={viewPath('workflows', name) + query}>
+                <bdi>{name}</bdi>
+              </a>
+            </li>
+          ))}
+        </ul>
+      )}
     </details>
   );
 }
