@@ -69,7 +69,7 @@ function Segments({ run, serverNow }: { run: RunIntrospection; serverNow: number
       {atMost(runSegments(run, serverNow)).map(({ key, name, status, durationMs }) => {
         const text = `${name}: ${STATE_LABEL[status].toLowerCase()}, ${formatDuration(durationMs)}`;
         return (
-          <li key={key} class={`run-segment is-${status}`} style={{ flexGrow: Math.max(1, durationMs) }} title={text}>
+          <li key={key} class={`run-segment is-${status}`} style={{ flexGrow: growOf(durationMs) }} title={text}>
             <span class="visually-hidden">{text}</span>
             <span aria-hidden="true" class="run-segment-name">
               {name}
@@ -79,6 +79,11 @@ function Segments({ run, serverNow }: { run: RunIntrospection; serverNow: number
       })}
     </ol>
   );
+}
+
+/** Returns the width of a segment. Two digits: the bar of a long wait does not change at every poll. */
+function growOf(durationMs: number): number {
+  return Number(Math.max(1, durationMs).toPrecision(2));
 }
 
 /** Returns the condition that a run waits for; `undefined` if it does not wait. */
