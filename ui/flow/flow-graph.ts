@@ -156,14 +156,22 @@ function countsOf({ metrics, recent }: FlowItem): FlowCounts & Pick<FlowNode, 't
 
 /** Joins the nodes of a service with one prefix, and the edges between the groups. */
 function groupByPrefix({ nodes, edges }: FlowGraph): FlowGraph {
-  const groups = new Map<string, FlowNode>();
+  const groups: Group[] = [];
+  const byService = new Map<string, Map<string, Group>>();
   const groupOf = new Map<string, string>();
   for (const node of nodes) {
     const prefix = prefixOf(node.name) || node.name;
-    const id = flowId('group', `${node.service} ${prefix}`);
-    groupOf.set(node.id, id);
-    const known = groups.get(id);
-    groups.set(id, known === undefined ? { ...node, id, kind: 'group', name: prefix } : join(known, node));
+    const ofService = byService.get(node.service) ?? new Map<string, Group>();
+    byService.set(node.service, ofService);
+    const known = ofService.get(prefix);
+    if (known !== undefined) join(known, node);
+    else {
+      const id = flowId('group', `${node.service} ${prefix}`);
+      const group: Group = { ...node, id, kind: 'group', name: prefix, total: { ...node.total } };
+      ofService.set(prefix, group);
+      groups.push(group);
+    }
+    groupOf.set(node.id, (known ?? groups.at(-1))?.id ?? '');
   }
   const joined = new Map<string, FlowEdge>();
   for (const edge of edges) {
@@ -175,24 +183,25 @@ function groupByPrefix({ nodes, edges }: FlowGraph): FlowGraph {
     joined.set(key, { from, to, relation: edge.relation, count });
   }
   // The busiest groups: a name without a prefix is a group of its own.
-  const kept = [...groups.values()].sort((a, b) => b.received - a.received || b.size - a.size).slice(0, MAX_NODES);
+  const kept = groups.sort((a, b) => b.received - a.received || b.size - a.size).slice(0, MAX_NODES);
   const isKept = new Set(kept.map(({ id }) => id));
   return { nodes: kept, edges: [...joined.values()].filter(({ from, to }) => isKept.has(from) && isKept.has(to)) };
 }
 
-function join(a: FlowNode, b: FlowNode): FlowNode {
-  return {
-    ...a,
-    isPaused: a.isPaused && b.isPaused,
-    size: a.size + 1,
-    received: a.received + b.received,
-    completed: a.completed + b.completed,
-    failed: a.failed + b.failed,
-    pending: a.pending + b.pending,
-    total: {
-      received: a.total.received + b.total.received,
-      completed: a.total.completed + b.total.completed,
-      failed: a.total.failed + b.total.failed,
-    },
-  };
+/** Group whose sums grow while its nodes are joined. */
+type Group = { -readonly [Name in Exclude<keyof FlowNode, 'total'>]: FlowNode[Name] } & {
+  readonly total: { -readonly [Name in keyof FlowNode['total']]: number };
+};
+
+/** Adds a node to its group. In place: each poll joins thousands. */
+function join(group: Group, node: FlowNode): void {
+  group.isPaused &&= node.isPaused;
+  group.size += 1;
+  group.received += node.received;
+  group.completed += node.completed;
+  group.failed += node.failed;
+  group.pending += node.pending;
+  group.total.received += node.total.received;
+  group.total.completed += node.total.completed;
+  group.total.failed += node.total.failed;
 }

@@ -69,13 +69,11 @@ function useFlowGraph({ store, processes }: Monitor): FlowGraph {
   const body = loaded?.body;
   return useMemo(() => {
     const serviceOf = new Map<string, string>();
-    for (const { service, handles } of body?.processes ?? []) {
-      const { events = [], workflows = [] } = body?.registrations[handles] ?? {};
-      for (const type of events)
-        if (!serviceOf.has(flowId('event', type))) serviceOf.set(flowId('event', type), service);
-      for (const name of workflows) {
-        if (!serviceOf.has(flowId('workflow', name))) serviceOf.set(flowId('workflow', name), service);
-      }
+    // Backwards: of several services that handle a type, the first one is its place.
+    for (const [index, { events, workflows }] of [...(body?.registrations ?? []).entries()].reverse()) {
+      const service = body?.processes.find(({ handles }) => handles === index)?.service ?? '';
+      for (const type of events) serviceOf.set(flowId('event', type), service);
+      for (const name of workflows) serviceOf.set(flowId('workflow', name), service);
     }
     return flowGraph({
       events: [...store.rows.peek().values()].map(flowEvent),
@@ -217,9 +215,10 @@ function FlowLink({ node, seconds, isLoose, isOpen, query }: FlowLinkProps): JSX
       </span>
       {kind !== 'schedule' && (
         <span class="flow-facts">
-          {received > 0 && <span>{formatRate(received / seconds)}</span>}
+          {/* One line has room for one fact. */}
+          {received > 0 && !(isLoose && failed + pending > 0) && <span>{formatRate(received / seconds)}</span>}
           {failed > 0 && <span class="tone-failed">▲ {formatPercent(ratio)}</span>}
-          {pending > 0 && <span>{formatCount(pending)} pending</span>}
+          {pending > 0 && !(isLoose && failed > 0) && <span>{formatCount(pending)} pending</span>}
         </span>
       )}
       {ratio !== null && ratio > 0 && <i class="flow-share" style={{ transform: `scaleX(${ratio})` }} />}
