@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { EventDetails, StepIntrospection } from '../../server/dashboard/protocol.js';
 import { SERVER_NOW } from '../testing/test-data.js';
-import { busyRows, joinElements, traceAxis } from './trace-axis.js';
+import { busyRows, joinElements, tickStep, traceAxis } from './trace-axis.js';
 import { spanOf, traceRows } from './trace-rows.js';
 
 function run(steps: readonly StepIntrospection[], endedAt: number): EventDetails {
@@ -72,4 +72,20 @@ test('the overview counts the steps that run, not the run around them', () => {
   const rows = traceRows([run([step('a', 0, 1_000), step('b', 500, 1_000)], SERVER_NOW + 1_000)], SERVER_NOW + 1_000);
   const counts = busyRows(rows, spanOf(rows));
   expect([counts[10], counts[100]]).toEqual([1, 2]);
+});
+
+test.each([
+  [3, 1],
+  [1_990, 500],
+  [17_600, 5_000],
+  [86_400_000, 21_600_000],
+  [30 * 86_400_000, null],
+])('an axis of %d ms has a tick every %d ms', (ms, step) => {
+  expect(tickStep(traceAxis({ from: SERVER_NOW, to: SERVER_NOW + ms }, null))).toBe(step);
+});
+
+test('an axis whose waits are cut out has no ticks', () => {
+  const steps = [step('a', 0, 100), step('b', 900, 1_000)];
+  const rows = traceRows([run(steps, SERVER_NOW + 1_000)], SERVER_NOW + 1_000);
+  expect(tickStep(traceAxis(spanOf(rows), rows))).toBeNull();
 });

@@ -6,7 +6,7 @@ import { UNKNOWN } from '../format/number.js';
 import { Icon, type IconName } from '../shared/icon.js';
 import { useVisibleRange } from '../shared/use-element.js';
 import { viewPath } from '../state/navigation.js';
-import type { TraceAxis } from './trace-axis.js';
+import { type TraceAxis, tickStep } from './trace-axis.js';
 import type { TraceRow, TraceState } from './trace-rows.js';
 
 export interface TraceTableProps {
@@ -35,9 +35,17 @@ const MAX_INDENT = 8;
 export function TraceTable({ rows, axis, startedAt, onToggle, selected, query }: TraceTableProps): JSX.Element {
   const body = useRef<HTMLTableSectionElement>(null);
   const { from, to } = useVisibleRange(body, rows.length);
+  const ms = axis.span.to - axis.span.from;
+  const step = tickStep(axis);
+  // The last label needs its place at the end.
+  const ticks = step === null ? [] : Array.from({ length: Math.floor((0.88 * ms) / step) }, (_, at) => (at + 1) * step);
   return (
     <div class="card">
-      <table class="long-table trace-table" aria-rowcount={rows.length + 1}>
+      <table
+        class="long-table trace-table"
+        aria-rowcount={rows.length + 1}
+        style={step === null ? undefined : { '--tick': `${(100 * step) / ms}%` }}
+      >
         <caption class="visually-hidden">
           Events, runs, attempts and steps of the request, as a tree. Each row has its waiting and running time.
         </caption>
@@ -53,6 +61,11 @@ export function TraceTable({ rows, axis, startedAt, onToggle, selected, query }:
             </th>
             <th scope="col" class="trace-axis">
               <span>{axis.span.from === startedAt ? '0' : formatDuration(axis.span.from - startedAt)}</span>
+              {ticks.map((at) => (
+                <span key={at} class="trace-tick" style={{ left: `${(100 * at) / ms}%` }} aria-hidden="true">
+                  {formatDuration(axis.span.from - startedAt + at)}
+                </span>
+              ))}
               <span class="visually-hidden"> to </span>
               <span>{formatDuration(axis.span.to - startedAt)}</span>
             </th>
