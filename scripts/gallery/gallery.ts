@@ -1,6 +1,7 @@
 /**
  * Takes screenshots of the dashboard's views and states at five widths and in three themes, for visual review, and writes
- * them to `.cache/gallery`. With arguments, only scenes whose names contain one of them.
+ * them to `.cache/gallery`. With arguments, only scenes whose names contain one of them. `--width 1920` and `--theme dark`,
+ * each any number of times, take only these.
  *
  * @module
  */
@@ -8,6 +9,7 @@ import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
 import { createDashboardHandler, createHub, type Hub } from 'hubline';
 import { type Browser, chromium, type Page, type Request } from 'playwright';
 import { respondWith } from '../../e2e/testing/answering-dashboard.js';
@@ -20,19 +22,26 @@ import { type OperatedShop, startOperatedShop } from './operated-hub.js';
 
 const folder = fileURLToPath(new URL('../../.cache/gallery/', import.meta.url));
 
+const { values: only, positionals: wanted } = parseArgs({
+  allowPositionals: true,
+  options: { width: { type: 'string', multiple: true }, theme: { type: 'string', multiple: true } },
+});
+
 const sizes = [
   { width: 320, height: 700 },
-  { width: 390, height: 844 },
   { width: 768, height: 1024 },
   { width: 1280, height: 900 },
   { width: 1920, height: 1080 },
-];
+  { width: 2560, height: 1440 },
+].filter(({ width }) => only.width?.includes(String(width)) ?? true);
 
-const themes = [
-  { name: 'light', colorScheme: 'light', forcedColors: 'none' },
-  { name: 'dark', colorScheme: 'dark', forcedColors: 'none' },
-  { name: 'forced', colorScheme: 'dark', forcedColors: 'active' },
-] as const;
+const themes = (
+  [
+    { name: 'light', colorScheme: 'light', forcedColors: 'none' },
+    { name: 'dark', colorScheme: 'dark', forcedColors: 'none' },
+    { name: 'forced', colorScheme: 'dark', forcedColors: 'active' },
+  ] as const
+).filter(({ name }) => only.theme?.includes(name) ?? true);
 
 /** Step by which the page's clock advances. */
 const stepMs = 250;
@@ -301,7 +310,7 @@ async function takeFirstLoad(
   await hub.stop();
 }
 
-async function main(wanted: readonly string[]): Promise<void> {
+async function main(): Promise<void> {
   const isWanted = (name: string): boolean => wanted.length === 0 || wanted.some((word) => name.includes(word));
   mkdirSync(folder, { recursive: true });
   const browser = await chromium.launch(launchOptions(findBrowser()));
@@ -326,7 +335,7 @@ async function main(wanted: readonly string[]): Promise<void> {
   console.log(`screenshots: ${folder}`);
 }
 
-main(process.argv.slice(2)).then(
+main().then(
   () => process.exit(),
   (error: unknown) => {
     console.error(error);
