@@ -14,6 +14,14 @@ test('the step in which a run is has the time that the finished steps leave', ()
   ]);
 });
 
+test('a step that waits for its next attempt has the time since the step before', () => {
+  const run = runOf('a', 'suspended', [
+    ['pick', 'completed', 1_000],
+    ['pack', 'retrying', 20],
+  ]);
+  expect(runSegments(run, SERVER_NOW).map(({ durationMs }) => durationMs)).toEqual([1_000, 4_000]);
+});
+
 test('a failed step ends with its run', () => {
   const run = runOf('a', 'failed', [['pick', 'failed']], { endedAt: SERVER_NOW - 3_000 });
   expect(runSegments(run, SERVER_NOW)).toEqual([

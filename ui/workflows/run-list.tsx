@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { RunIntrospection } from '../../server/dashboard/protocol.js';
+import type { RunIntrospection, StepIntrospection } from '../../server/dashboard/protocol.js';
 import { formatDateTime, formatMoment } from '../format/clock-time.js';
 import { formatAge, formatAgo, formatDuration } from '../format/duration.js';
 import { formatCount } from '../format/number.js';
@@ -116,10 +116,14 @@ export interface RunSegment {
  */
 export function runSegments({ steps, acceptedAt, endedAt }: RunIntrospection, now: number): readonly RunSegment[] {
   const totalMs = Math.max(0, (endedAt ?? now) - acceptedAt);
-  const knownMs = steps.reduce((sum, { durationMs = 0 }) => sum + durationMs, 0);
+  // Of a step between two attempts, the duration is that of the last attempt.
+  const endedMs = (step: StepIntrospection): number | undefined =>
+    stepState(step) === 'retrying' ? undefined : step.durationMs;
+  const knownMs = steps.reduce((sum, step) => sum + (endedMs(step) ?? 0), 0);
   return steps.flatMap((step) => {
-    const { kind, name, durationMs } = step;
+    const { kind, name } = step;
     const status = stepState(step);
+    const durationMs = endedMs(step);
     if (status === 'waiting' && durationMs === undefined) return [];
     return { key: `${kind} ${name}`, name, status, durationMs: durationMs ?? Math.max(0, totalMs - knownMs) };
   });
