@@ -156,7 +156,7 @@ function ToolRows({ tool, waits, isTruncated, now, query, transport }: ToolRowsP
       <tr class="wait-group">
         <th scope="rowgroup" colSpan={APPROVAL_COLUMNS.length}>
           <bdi class="view-table-name">{tool}</bdi> <ListedCount count={waits.length} isTruncated={isTruncated} />{' '}
-          <span class="muted">the oldest waits for {formatAge(now - since)}</span>
+          <span class="muted">· the oldest waits for {formatAge(now - since)}</span>
         </th>
       </tr>
       <BoundedRows
