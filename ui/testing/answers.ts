@@ -63,18 +63,28 @@ export function createAnswers(startedAt: number, badSince: number, loads: readon
       retried: Math.round((load.retried ?? 0) / 8),
     };
   };
-  const history = (chosen: readonly Load[], count: number, stepMs: number, now: number): History => {
-    const shapes = shapesOf(chosen);
+  const all = shapesOf(loads);
+  const totalIn = (shapes: Shapes, from: number, to: number, now: number): Total => {
+    const total = { received: 0, completed: 0, failed: 0 };
+    for (const [load, times] of shapes) {
+      const counts = sum(load, from, to, now);
+      total.received += counts.received * times;
+      total.completed += counts.completed * times;
+      total.failed += counts.failed * times;
+    }
+    return total;
+  };
+  // A page polls, and the past does not change.
+  const past = new Map<string, Total>();
+  const history = (shapes: Shapes, count: number, stepMs: number, now: number): History => {
     const startAt = Math.floor(now / stepMs) * stepMs - (count - 1) * stepMs;
     const steps = Array.from({ length: count }, (_, index) => startAt + index * stepMs);
+    const name = shapes === all ? '' : shapes[0]?.[0].type;
     const totals = steps.map((at) => {
-      const total = { received: 0, completed: 0, failed: 0 };
-      for (const [load, times] of shapes) {
-        const counts = sum(load, at, at + stepMs, now);
-        total.received += counts.received * times;
-        total.completed += counts.completed * times;
-        total.failed += counts.failed * times;
-      }
+      if (at + stepMs > now) return totalIn(shapes, at, at + stepMs, now);
+      const key = `${stepMs} ${at} ${name}`;
+      const total = past.get(key) ?? totalIn(shapes, at, at + stepMs, now);
+      past.set(key, total);
       return total;
     });
     return {
@@ -87,13 +97,12 @@ export function createAnswers(startedAt: number, badSince: number, loads: readon
       durationP95Ms: totals.map(({ received }) => (received === 0 ? null : 240)),
     };
   };
-  const histories = (chosen: readonly Load[], now: number): Histories => ({
-    minutes: history(chosen, 60, MINUTE_MS, now),
-    fiveMinutes: history(chosen, 588, 5 * MINUTE_MS, now),
-    hours: history(chosen, 168, 60 * MINUTE_MS, now),
+  const histories = (shapes: Shapes, now: number): Histories => ({
+    minutes: history(shapes, 60, MINUTE_MS, now),
+    fiveMinutes: history(shapes, 588, 5 * MINUTE_MS, now),
+    hours: history(shapes, 168, 60 * MINUTE_MS, now),
   });
-  const recent = (chosen: readonly Load[], now: number): RecentActivity => {
-    const shapes = shapesOf(chosen);
+  const recent = (shapes: Shapes, now: number): RecentActivity => {
     const current = Math.floor(now / MINUTE_MS) * MINUTE_MS;
     const last = shapes.map(([load, times]) => ({ counts: sum(load, current - 5 * MINUTE_MS, now, now), times }));
     const minutes = Array.from({ length: 20 }, (_, index) => current - (19 - index) * MINUTE_MS).map((minute) =>
@@ -145,7 +154,7 @@ export function createAnswers(startedAt: number, badSince: number, loads: readon
       type: load.type,
       kind: load.kind ?? 'handler',
       metrics: counts,
-      recent: recent([load], now),
+      recent: recent([[load, 1]], now),
       ...(load.kind === 'agent' && {
         agent: { name: 'triage', model: 'small-1', tools: ['find_order'], delegates: [] },
       }),
@@ -189,7 +198,7 @@ export function createAnswers(startedAt: number, badSince: number, loads: readon
     request: requestAnswer,
     introspection(now) {
       const events = loads.map((load) => event(load, now));
-      const all = problems(events, now);
+      const found = problems(events, now);
       const total = (of: (counts: Counts) => number): number =>
         events.reduce((sumOf, each) => sumOf + of(each.metrics), 0);
       const oldest = Math.min(...events.map((each) => each.metrics.oldestPendingAt ?? now));
@@ -197,9 +206,9 @@ export function createAnswers(startedAt: number, badSince: number, loads: readon
         protocol: 2,
         hub: { service: 'shop', transport: 'redis', version: '0.1.0', startedAt, now },
         health: {
-          status: all.length === 0 ? 'ok' : 'failing',
-          problems: all.slice(0, 50),
-          problemCount: all.length,
+          status: found.length === 0 ? 'ok' : 'failing',
+          problems: found.slice(0, 50),
+          problemCount: found.length,
         },
         totals: {
           metrics: {
@@ -217,8 +226,8 @@ export function createAnswers(startedAt: number, badSince: number, loads: readon
             deadLetters: total((counts) => counts.deadLetters),
             ...(oldest < now && { oldestPendingAt: oldest }),
           },
-          recent: recent(loads, now),
-          histories: histories(loads, now),
+          recent: recent(all, now),
+          histories: histories(all, now),
         },
         events,
         workflows: [workflowAnswer(metrics({ type: 'fulfil', perMinute: 20, failing: [0.1, 0] }, now), now)],
@@ -237,10 +246,10 @@ export function createAnswers(startedAt: number, badSince: number, loads: readon
           timeoutMs: 3_000,
         },
         schema: { type: 'object', required: ['n'], properties: { n: { type: 'integer', minimum: 1 } } },
-        recent: recent([load], now),
+        recent: recent([[load, 1]], now),
         waitMs: { last5Min: { p50: 2, p95: 18, p99: 44, max: 90 }, lastHour: { p50: 2, p95: 15, p99: 40, max: 400 } },
         durationMs: { last5Min: spread, lastHour: spread },
-        histories: histories([load], now),
+        histories: histories([[load, 1]], now),
         recentEvents: recentAnswer(type, now, 50),
         failedEvents: recentAnswer(type, now, 50).filter(({ status }) => status === 'failed'),
         recentFailures: Array.from({ length: load.message === undefined ? 0 : 20 }, (_, index) => ({
@@ -267,8 +276,13 @@ export function createAnswers(startedAt: number, badSince: number, loads: readon
   };
 }
 
+type Total = Pick<PeriodCounts, 'received' | 'completed' | 'failed'>;
+
+/** Loads, each with its number. */
+type Shapes = readonly (readonly [load: Load, times: number])[];
+
 /** Returns the loads with equal counts once, each with their number: counts of thousands of types are few. */
-function shapesOf(loads: readonly Load[]): readonly (readonly [load: Load, times: number])[] {
+function shapesOf(loads: readonly Load[]): Shapes {
   const shapes = new Map<string, [Load, number]>();
   for (const load of loads) {
     const key = JSON.stringify({ ...load, type: load.type.length });
