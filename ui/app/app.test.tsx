@@ -234,3 +234,14 @@ test('a name in the URL that the hub does not have is named', async () => {
   await openPage(shop(), '#/agents/unknown-agent');
   expect(screen.getByRole('alert').textContent).toBe('Not found among the agents: unknown-agent');
 });
+
+test('a release that replaced another one is a mark on every chart', async () => {
+  const api = shop();
+  api.releases = [
+    { service: 'shop', release: 'v1', startedAt: SERVER_NOW - 86_400_000, endedAt: SERVER_NOW - 120_000 },
+    { service: 'shop', release: 'v2', startedAt: SERVER_NOW - 120_000 },
+  ];
+  await openPage(api, '#/events/order.created?range=5m');
+  const charts = screen.getAllByRole('slider').map((chart) => chart.querySelector('.chart-release-name')?.textContent);
+  expect(charts).toEqual(['v2', 'v2']);
+});
