@@ -354,12 +354,13 @@ export class HubReader {
     // Without near names: the dashboard asks for any type that a request names.
     if (type !== undefined && !(await this.#isEvent(type))) throw new UnknownEventError(type, []);
     const revision = await this.transport.counts.revision(type);
-    // Registrations change only before start, the usage of agents at any time.
+    // Registrations change only before start, the usage of agents and the invocations of workflows at any time.
     const registered = this.#lifecycle.startedAt === null ? this.#registry.size : 'started';
     const agents = type === undefined ? this.#registry.agentsRevision() : 0;
+    const invocations = type === undefined ? this.invocations.revision : 0;
     await this.pausing.current();
     const errors = type === undefined ? 0 : await this.errorCounter.revision(type);
-    return `${this.hubId}.${registered}.${agents}.${this.pausing.revision}.${errors}.${revision}`;
+    return `${this.hubId}.${registered}.${agents}.${invocations}.${this.pausing.revision}.${errors}.${revision}`;
   }
 
   /** Notes the start of the process's release. */

@@ -1,10 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { readColumnsBody, readIntrospectionBody } from '../../dashboard/routes/read-bodies.js';
+import { workflowType } from '../../transports/delivery.js';
+import { memoryTransport } from '../../transports/memory/memory-transport.js';
+import { silentLogger } from '../../transports/transport.js';
 import { UnknownEventError } from '../errors.js';
 import { withHandlerInfo } from '../events/reported-agents.js';
 import { testHub } from '../hub.fixture.js';
 import { createWorkflow } from '../runs/workflow.js';
+import { Invocations } from './invocations.js';
 
 describe('introspection', () => {
   it('returns registrations with their counts, without handlers and payloads', async () => {
@@ -152,6 +156,18 @@ it('changes its revision when an agent runs outside of events', async () => {
   const before = await hub.revision();
   runs.completed += 1;
   expect(await hub.revision()).not.toBe(before);
+});
+
+it('changes its revision when one workflow has invoked another, once', async () => {
+  const connection = { service: 'shop', logger: silentLogger };
+  const transport = memoryTransport().connect(connection);
+  const invocations = new Invocations({ transport, ...connection });
+  invocations.note(workflowType('parent'), 'child');
+  await invocations.flush();
+  expect(invocations.revision).toBe(1);
+  invocations.note(workflowType('parent'), 'child');
+  await invocations.flush();
+  expect(invocations.revision).toBe(1);
 });
 
 it('redacts failures that a process without redaction recorded, wherever they are read', async () => {

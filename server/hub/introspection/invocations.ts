@@ -34,6 +34,8 @@ export class Invocations implements InvocationNotes {
   /** Times at which this process noted pairs. */
   readonly #notedAt = new Map<string, Map<string, number>>();
   #new: StoredInvocation[] = [];
+  /** Number of changes that this process stored. */
+  revision = 0;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(parts: InvocationsParts) {
@@ -71,6 +73,7 @@ export class Invocations implements InvocationNotes {
       added.some((other) => other.from === from && other.to === to);
     try {
       await this.#list.change((all) => [...all.filter((one) => !isAdded(one)), ...added]);
+      this.revision += 1;
     } catch (err) {
       for (const { from, to } of added) this.#notedAt.get(from)?.delete(to);
       this.#parts.logger.debug({ err }, 'invocations of workflows could not be stored, will retry');
