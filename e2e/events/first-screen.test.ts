@@ -57,9 +57,9 @@ test('no view is wider than the window at any width', { tag: '@any-width' }, asy
   const { dashboard } = await serveAnswers(serve, THOUSANDS);
   await page.goto(dashboard.origin);
   await expect(page.getByRole('link', { name: /^Events 5,000/ })).toBeVisible();
-  for (const view of ['', 'workflows', 'agents', 'waits', 'schedules', 'processes']) {
+  for (const view of ['', 'errors', 'flow', 'workflows', 'agents', 'waits', 'schedules', 'processes']) {
     await page.evaluate(`location.hash = '#/${view}'`);
-    for (const width of [320, 420, 600, 719, 720, 768, 900, 999, 1000, 1100, 1280]) {
+    for (const width of [320, 420, 600, 719, 720, 768, 900, 999, 1000, 1100, 1280, 1920, 2560]) {
       await page.setViewportSize({ width, height: 900 });
       await expectNoOverflow(page, `#/${view} at ${width} px`);
     }

@@ -181,6 +181,33 @@ test('processes show who runs, since when, how busy, and what each handles', asy
   await expect(page.getByRole('article', { name: 'ship' })).toBeVisible();
 });
 
+test('a type whose only slot is taken is not idle: in its row, its panel and among the processes', {
+  tag: '@any-width',
+}, async ({ page, serve }) => {
+  const { origin, hub } = await serve({
+    register: (shop) => {
+      shop.event({ type: 'report.due', concurrency: 1, handler: () => new Promise(() => {}) });
+      shop.event({ type: 'order.paid', concurrency: 4, handler: () => {} });
+    },
+    hubOptions: { release: '1.5.0' },
+  });
+  for (let report = 0; report < 3; report += 1) await hub.emit('report.due', {});
+  await page.goto(`${origin}/#/events/report.due?every=1`);
+  await expect(page.getByRole('row', { name: /report\.due/ })).toContainText('1/1 busy');
+  const panel = page.getByRole('complementary', { name: 'report.due' });
+  await expect(panel).toContainText('Its only slot is taken');
+  await page.goto(`${origin}/#/processes?every=1`);
+  const slots = page.getByRole('table', { name: 'Event types with their own slots' }).locator('tbody > tr');
+  await expect(slots).toHaveCount(2);
+  await expect(slots.first()).toContainText(/^report\.duefull1 of 1/);
+  // Pending events are those that have not ended.
+  await expect(slots.first().locator('[data-label="Pending"]')).toHaveText('3');
+  await expect(slots.last()).toContainText(/^order\.paid0 of 4/);
+  const row = page.getByRole('row', { name: /pid/ });
+  await expect(row.locator('[data-label="Release"]')).toHaveText('1.5.0');
+  await expect(row.getByRole('rowheader')).toContainText(/· Hubline \d+\./);
+});
+
 test('new views: headings, tables with captions, and a text for each state', { tag: '@any-width' }, async ({
   page,
   serve,

@@ -1,0 +1,32 @@
+import { REQUEST_ID } from '../../ui/testing/answer-request.js';
+import { serveAnswers } from '../testing/answering-dashboard.js';
+import { expect, test } from '../testing/fixtures.js';
+
+test('the waits of a request collapse, and a part of its time fills the axis', { tag: '@any-width' }, async ({
+  page,
+  serve,
+}) => {
+  const { dashboard } = await serveAnswers(serve);
+  await page.goto(`${dashboard.origin}/#/requests/${REQUEST_ID}?every=off`);
+  const axis = page.getByRole('columnheader').last();
+  await expect(axis.locator('.trace-tick')).toHaveText(['30 s', '1 min']);
+  await expect(page.locator('.trace-cut')).toHaveCount(0);
+  const collapse = page.getByRole('button', { name: 'Collapse waits' });
+  await collapse.click();
+  const cuts = page.getByRole('row', { name: /Attempt 1/ }).locator('.trace-cut');
+  await expect(cuts.first()).toBeAttached();
+  // The rest of the axis is not even.
+  await expect(axis.locator('.trace-tick')).toHaveCount(0);
+  await collapse.click();
+
+  const overview = page.getByRole('slider', { name: /^Time of the request/ });
+  await overview.focus();
+  for (const key of ['Home', ...Array<string>(11).fill('Shift+ArrowRight'), 'Enter']) await page.keyboard.press(key);
+  const showAll = page.getByRole('button', { name: 'Show all', exact: true });
+  await expect(showAll).toBeVisible();
+  // 12 of 120 parts.
+  await expect(axis).toContainText(/^0.* to 9\.\d s$/);
+  await expect(page.getByRole('row', { name: /parcel scanned/ })).toHaveCount(0);
+  await showAll.click();
+  await expect(axis.locator('.trace-tick')).toHaveText(['30 s', '1 min']);
+});
