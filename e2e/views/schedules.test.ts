@@ -71,6 +71,17 @@ test('schedules show what they start, when, and their last and next time', async
   await expect(eventPanel(page, 'report.due')).toBeVisible();
 });
 
+test('a schedule shows how its last event ended, and links to it', { tag: '@any-width' }, async ({ page, serve }) => {
+  const { origin, clock, hub } = await serveShop(page, serve);
+  await clock.advance(3_600_000);
+  const outcome = page.getByRole('row', { name: /count the stock/ }).locator('[data-label="Outcome"]');
+  await page.goto(`${origin}/#/schedules?every=off`);
+  await expect(outcome).toContainText('Completed');
+  const [run] = (await hub.workflowRuns('nightly')).runs;
+  await outcome.getByRole('link', { name: run?.id.slice(0, 8) ?? '' }).click();
+  await expect(page.getByRole('row', { name: /^Level 1: nightly/ })).toContainText('Completed');
+});
+
 test('a screen reader reads schedules as a table with row headers', { tag: '@any-width' }, async ({ page, serve }) => {
   const { origin } = await serveShop(page, serve);
   await page.goto(`${origin}/#/schedules`);

@@ -107,6 +107,20 @@ test('a menu closes on Escape, which leaves the panel open, and on a click outsi
   expect(opener.getAttribute('aria-expanded')).toBe('false');
 });
 
+test('"/" searches from any view, and j moves the open panel along', async () => {
+  const other = await openPage(shop(), '#/agents');
+  await other.press('/');
+  await other.pass(100);
+  expect(location.hash).toBe('#/');
+  expect(document.activeElement).toBe(screen.getByLabelText('Search event types'));
+  other.close();
+  const page = await openPage(shop(), '#/events/order.paid');
+  await page.press('j');
+  const [, next = ''] = shownTypes();
+  expect(location.hash).toBe(`#/events/${encodeURIComponent(next)}`);
+  expect(screen.getByRole('complementary', { name: next })).toBeTruthy();
+});
+
 test('shortcuts search and change the theme, except while typing or if switched off', async () => {
   const page = await openPage(shop());
   await page.press('/');

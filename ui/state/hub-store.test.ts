@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { countsOf, eventOf, failingOf, introspectionOf, momentAt } from '../testing/test-data.js';
-import { countByFilter, createHubStore } from './hub-store.js';
+import { compareNames, countByFilter, createHubStore } from './hub-store.js';
 
 test('accepts __proto__ and constructor as event types', () => {
   const store = createHubStore();
@@ -32,4 +32,8 @@ test('counters that restart are no new failures', () => {
   store.apply(introspectionOf([eventOf('a', countsOf(1, 7))]), momentAt(0));
   const { newFailures } = store.apply(introspectionOf([eventOf('a', countsOf(1, 2))]), momentAt(2_000));
   expect([...newFailures]).toEqual([]);
+});
+
+test('names are in the order of the numbers in them', () => {
+  expect(['job 10', 'job 2', 'Job 1'].sort(compareNames)).toEqual(['Job 1', 'job 2', 'job 10']);
 });
