@@ -69,7 +69,7 @@ export function layoutFlow({ nodes, edges }: FlowGraph, available: number): Flow
     .sort((a, b) => Number(a.service === '') - Number(b.service === '') || a.mean - b.mean);
   const columnCount = services.reduce((sum, { linked }) => sum + Math.max(1, new Set(linked.map(rankOf)).size), 0);
   const unit = (available - services.length * 2 * PADDING) / columnCount;
-  const nodeWidth = Math.round(clamp(0.8 * unit, 156, 240));
+  const nodeWidth = Math.round(clamp(0.8 * unit, 168, 240));
   const columnGap = Math.round(clamp(unit - nodeWidth, 28, 72));
   const placed = new Map<string, PlacedNode>();
   const areas: PlacedService[] = [];
