@@ -11,6 +11,8 @@ test('the chart shows counts, the failure rate or latencies, and yesterday besid
   await page.goto(`${dashboard.origin}/#/?range=24h&every=off`);
   const activity = page.locator('.activity');
   const values = activity.getByRole('group', { name: 'Values of the chart' });
+  // Also where the title is cut off.
+  await expect(activity.locator('.chart-scale > span').first()).toHaveText(/\d\/s$/);
   await values.getByRole('button', { name: 'Failure %' }).click();
   await expect(activity.getByRole('slider', { name: 'Failure rate, last 24 h' })).toBeVisible();
   await expect(activity.locator('.chart-scale > span').first()).toHaveText(/%$/);

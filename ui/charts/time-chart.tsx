@@ -73,7 +73,10 @@ export function TimeChart(props: TimeChartProps): JSX.Element {
   return (
     <div class="chart" style={{ '--plot': `${height}px` }}>
       <div class="chart-scale" aria-hidden="true">
-        <span>{scaleText(shape.top)}</span>
+        <span>
+          {scaleText(shape.top)}
+          {mode === 'count' && (shape.unit.factor === 1 ? '/s' : '/min')}
+        </span>
         <span>{scaleText(shape.top / 2)}</span>
         <span>0</span>
         <span class={shape.failedTop > 0 ? 'tone-failed' : ''}>{countText(shape.failedTop)}</span>
