@@ -44,15 +44,43 @@ test('any graph has all nodes inside its bounds, without overlaps', () => {
   );
 });
 
+/** Returns the horizontal and vertical lines of a path as boxes. */
+function linesOf(path: string): readonly (readonly [left: number, top: number, right: number, bottom: number])[] {
+  let [x, y] = [0, 0];
+  return [...path.matchAll(/([MLHV])(-?[\d.e-]+)(?: (-?[\d.e-]+))?/g)].flatMap(([, command, first, second]) => {
+    const [fromX, fromY] = [x, y];
+    if (command !== 'V') x = Number(first);
+    if (command === 'V') y = Number(first);
+    else if (command !== 'H') y = Number(second);
+    const isLine = command === 'H' || command === 'V';
+    return isLine ? [[Math.min(x, fromX), Math.min(y, fromY), Math.max(x, fromX), Math.max(y, fromY)] as const] : [];
+  });
+}
+
+test('no arrow between steps runs through a step', () => {
+  fc.assert(
+    fc.property(shapes, fc.integer({ min: 16, max: 150 }), (shape, available) => {
+      const { steps, stepArrows, nodeWidth } = layoutGraph(shape, available);
+      for (const [left, top, right, bottom] of stepArrows.flatMap(linesOf)) {
+        for (const { x, y } of steps) {
+          const isApart =
+            right < x + 0.01 || left > x + nodeWidth - 0.01 || bottom < y + 0.01 || top > y + NODE_HEIGHT - 0.01;
+          expect(isApart).toBe(true);
+        }
+      }
+    }),
+  );
+});
+
 test('uses one row if it fits, else several rows, else one column', () => {
   const shape: GraphShape = { hasTrigger: true, stages: [1, 1, 1, 1, 1], followUps: 2 };
-  const linesOf = (available: number): readonly [columns: number, rows: number] => {
+  const sizeAt = (available: number): readonly [columns: number, rows: number] => {
     const { steps } = layoutGraph(shape, available);
     return [new Set(steps.map(({ x }) => x)).size, new Set(steps.map(({ y }) => y)).size];
   };
-  expect(linesOf(90)).toEqual([5, 1]);
-  expect(linesOf(70)).toEqual([3, 2]);
-  expect(linesOf(17)).toEqual([1, 5]);
+  expect(sizeAt(90)).toEqual([5, 1]);
+  expect(sizeAt(70)).toEqual([3, 2]);
+  expect(sizeAt(17)).toEqual([1, 5]);
 });
 
 test('every row starts at the left', () => {

@@ -61,6 +61,8 @@ interface StagePlace {
   readonly tops: readonly number[];
   /** Middle of its row. */
   readonly middle: number;
+  /** Top of the highest stage of its row. */
+  readonly rowTop: number;
   readonly isFirstOfRow: boolean;
 }
 
@@ -77,6 +79,7 @@ function layoutAcross(shape: GraphShape, columns: number, nodeWidth: number): Gr
   const frameTop = middle - frameHeight / 2;
   let top = frameTop + FRAME_PADDING;
   const places = rows.flatMap((row, index) => {
+    const rowTop = top;
     const rowMiddle = top + (heights[index] ?? 0) / 2;
     top += (heights[index] ?? 0) + GAP;
     return row.map(
@@ -84,6 +87,7 @@ function layoutAcross(shape: GraphShape, columns: number, nodeWidth: number): Gr
         x: frameStart + FRAME_PADDING + column * stride,
         tops: stackTops(size, rowMiddle),
         middle: rowMiddle,
+        rowTop,
         isFirstOfRow: column === 0,
       }),
     );
@@ -122,13 +126,13 @@ function arrowsAcross(previous: StagePlace | undefined, { x, tops, middle }: Sta
   });
 }
 
-/** Returns the arrows to the first stage of a row from the last one of the row above. */
-function arrowsDown(previous: StagePlace, { x, tops }: StagePlace, nodeWidth: number): string[] {
+/** Returns the arrows to the first stage of a row from the last one of the row above. They cross between the rows. */
+function arrowsDown(previous: StagePlace, { x, tops, rowTop }: StagePlace, nodeWidth: number): string[] {
   const half = nodeWidth / 2;
   const from = (previous.tops.at(-1) ?? 0) + NODE_HEIGHT;
   return tops.map((top, index) =>
     index === 0
-      ? `M${previous.x + half} ${from}V${top - GAP / 2}H${x + half}V${top}${arrowHead(x + half, top, -1)}`
+      ? `M${previous.x + half} ${from}V${rowTop - GAP / 2}H${x + half}V${top}${arrowHead(x + half, top, -1)}`
       : '',
   );
 }
