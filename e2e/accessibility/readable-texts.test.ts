@@ -4,7 +4,7 @@ import { serveAnswers } from '../testing/answering-dashboard.js';
 import { expect, test } from '../testing/fixtures.js';
 import { expectNoOverflow } from '../testing/page-parts.js';
 
-const WIDTHS = [320, 390, 620, 700, 768, 1000, 1280];
+const WIDTHS = [320, 390, 620, 700, 768, 1000, 1280, 1920];
 
 /** Letters of a text that is cut off, of which at least this many show. */
 const MIN_LETTERS = 3;
@@ -53,7 +53,16 @@ for (const [subject, loads, hashes] of [
   [
     'a hub in trouble',
     LOADS,
-    ['', '?range=7d', '?every=off', '?group=prefix', 'events/refund.requested', `requests/${REQUEST_ID}`, 'agents'],
+    [
+      '',
+      '?range=7d',
+      '?every=off',
+      '?group=prefix',
+      'events/refund.requested',
+      `requests/${REQUEST_ID}`,
+      'agents',
+      'workflows',
+    ],
   ],
   ['names of any length', EXTREMES, ['', '?every=off', `events/${encodeURIComponent(EXTREMES[0]?.type ?? '')}`]],
 ] satisfies readonly (readonly [string, readonly Load[], readonly string[]])[]) {
