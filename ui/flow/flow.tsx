@@ -1,5 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import type { Processes } from '../api/decode-views.js';
+import { hasSameItems } from '../events/event-columns.js';
 import { formatCount, formatPercent, formatRate, UNKNOWN } from '../format/number.js';
 import { Icon, type IconName } from '../shared/icon.js';
 import { useWidth } from '../shared/use-element.js';
@@ -66,22 +68,43 @@ export function Flow({ monitor, navigation }: FlowProps): JSX.Element {
 /** Returns the graph of the last response. Once per poll: each ends with the processes, and thousands of types take time. */
 function useFlowGraph({ store, processes }: Monitor): FlowGraph {
   const loaded = processes.value;
-  const body = loaded?.body;
+  const serviceOf = useServices(loaded?.body ?? null);
+  return useMemo(
+    () =>
+      flowGraph({
+        events: [...store.rows.peek().values()].map(flowEvent),
+        workflows: store.workflows.peek(),
+        schedules: store.schedules.peek(),
+        serviceOf,
+      }),
+    [loaded ?? store.reading.value],
+  );
+}
+
+/** Returns the service of each event type and workflow, by `flowId`. They rarely change, and may be thousands. */
+function useServices(body: Processes | null): FlowSource['serviceOf'] {
+  const known = useRef(body);
+  if (known.current === null || body === null || !hasSameItems(placesOf(known.current), placesOf(body)))
+    known.current = body;
   return useMemo(() => {
     const serviceOf = new Map<string, string>();
+    const { registrations = [], processes = [] } = known.current ?? {};
     // Backwards: of several services that handle a type, the first one is its place.
-    for (const [index, { events, workflows }] of [...(body?.registrations ?? []).entries()].reverse()) {
-      const service = body?.processes.find(({ handles }) => handles === index)?.service ?? '';
+    for (const [index, { events, workflows }] of [...registrations.entries()].reverse()) {
+      const service = processes.find(({ handles }) => handles === index)?.service ?? '';
       for (const type of events) serviceOf.set(flowId('event', type), service);
       for (const name of workflows) serviceOf.set(flowId('workflow', name), service);
     }
-    return flowGraph({
-      events: [...store.rows.peek().values()].map(flowEvent),
-      workflows: store.workflows.peek(),
-      schedules: store.schedules.peek(),
-      serviceOf,
-    });
-  }, [loaded ?? store.reading.value]);
+    return serviceOf;
+  }, [known.current]);
+}
+
+/** Returns all that decides the service of each name. */
+function placesOf({ processes, registrations }: Processes): readonly unknown[] {
+  return [
+    ...processes.flatMap(({ handles, service }) => [handles, service]),
+    ...registrations.flatMap(({ events, workflows }) => [...events, null, ...workflows, null]),
+  ];
 }
 
 function flowEvent({ type, details, last5Min, count }: EventRow): FlowSource['events'][number] {
