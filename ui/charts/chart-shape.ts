@@ -184,8 +184,8 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** Distances between ticks that read well. */
-const STEPS = [
+/** Distances between ticks that read well, in milliseconds. */
+export const TICK_STEPS: readonly number[] = [
   MINUTE,
   2 * MINUTE,
   5 * MINUTE,
@@ -208,7 +208,7 @@ const STEPS = [
  * @param zoneOffsetMs offset of the viewer's time zone: local time less UTC
  */
 export function timeTicks(from: number, to: number, max: number, zoneOffsetMs: number): readonly number[] {
-  const step = STEPS.find((each) => (to - from) / each <= max) ?? 7 * DAY;
+  const step = TICK_STEPS.find((each) => (to - from) / each <= max) ?? 7 * DAY;
   const first = Math.ceil((from + zoneOffsetMs) / step) * step - zoneOffsetMs;
   const ticks: number[] = [];
   for (let at = first; at <= to; at += step) ticks.push(at);

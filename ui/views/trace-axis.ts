@@ -1,3 +1,4 @@
+import { niceCeiling, TICK_STEPS } from '../charts/chart-shape.js';
 import { formatDuration } from '../format/duration.js';
 import { formatCount, formatPercent } from '../format/number.js';
 import { type Bar, isBusy, joinPeriods, type TraceRow, type TraceSpan, type TraceState } from './trace-rows.js';
@@ -37,17 +38,14 @@ export function traceAxis(span: TraceSpan, rows: readonly TraceRow[] | null): Tr
   };
 }
 
-/** Round durations in milliseconds, between which the ticks of an axis are chosen. */
-const TICK_STEPS = [
-  1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 15_000, 30_000, 60_000, 120_000, 300_000, 600_000,
-  900_000, 1_800_000, 3_600_000, 7_200_000, 21_600_000, 43_200_000, 86_400_000, 172_800_000,
-];
 const MAX_TICKS = 5;
 
 /** Returns the milliseconds between the ticks of an axis; `null` without even ticks: waits are cut out, or the span is too long. */
 export function tickStep({ span, cuts }: TraceAxis): number | null {
   if (cuts.length > 0) return null;
-  return TICK_STEPS.find((step) => (span.to - span.from) / step <= MAX_TICKS) ?? null;
+  const least = (span.to - span.from) / MAX_TICKS;
+  if (least < (TICK_STEPS[0] ?? 0)) return Math.max(1, niceCeiling(least));
+  return TICK_STEPS.find((step) => step >= least) ?? null;
 }
 
 /** Returns the long times of a span in which no row runs. */
