@@ -1,3 +1,4 @@
+import { pathSeparator } from '../../hub/runs/run-entry.js';
 import type { StreamEvent } from '../../hub/runs/stream-run.js';
 import { unwrapValue } from '../model/output-schema.js';
 import { PartialJson } from '../model/partial-json.js';
@@ -80,7 +81,10 @@ export class PublishedEventReader {
   } {
     const event = agentEventOf(data);
     // A repeated result takes the place of the one before it.
-    if (event !== undefined && ofCalls.includes(event.type)) return { events: [event] };
+    if (event !== undefined && ofCalls.includes(event.type)) {
+      const turn = this.#turns.get(step.slice(0, step.lastIndexOf(pathSeparator)))?.turn ?? event.turn;
+      return { events: [{ ...event, turn }] };
+    }
     if (sequence < (this.#lastAttempts.get(step) ?? 0)) return { events: [] };
     return event === undefined ? { events: [], other: data } : { events: this.#readTurn(event, step, begins === true) };
   }

@@ -11,6 +11,7 @@ import { memoryTransport } from '../../transports/memory/memory-transport.js';
 import type { Transport } from '../../transports/transport.js';
 import { type AgentConfig, createAgent } from '../create-agent.js';
 import type { ModelProvider } from '../model/model-provider.js';
+import { createAgentRegistry } from '../multi-agent/delegation.js';
 import { add, agentOf, callAdd } from '../scripted-agent.fixture.js';
 import { createTool } from '../tools/tool.js';
 import type { ApprovalDecided, ApprovalRequest } from './approval.js';
@@ -260,6 +261,31 @@ test('an agent in the function of a workflow publishes its typed answer, large v
     { type: 'data-object', data: [1, 2] },
     { type: 'step-start' },
     { type: 'text', text: long, state: 'done' },
+  ]);
+});
+
+test('each handoff in the function of a workflow is a part of the answer', async () => {
+  const registry = createAgentRegistry();
+  registry.register(agentOf(['Done.', 'Done.'], { name: 'taker' }).agent, { handoff: true });
+  const handOver = { toolCalls: [{ name: 'handoff', arguments: { agentName: 'taker' } }] };
+  const giver = (name: string) => agentOf([handOver], { name, registry }).agent;
+  const [first, second] = [giver('first'), giver('second')];
+  const handed = createWorkflow({
+    name: 'handed',
+    async run(ctx) {
+      for (const agent of [first, second]) await agent.run('x', { hubCtx: ctx, publish: true });
+    },
+  });
+  const hub = createHub({ logger: false });
+  hub.workflow(handed);
+  await hub.start();
+  onTestFinished(async () => void (await hub.stop({ drainMs: 0 })));
+  const { runId } = await hub.startWorkflow(handed, null);
+  const { parts } = await messageOf(await resume(hub, runId));
+  const handoffs = parts.flatMap((part) => (part.type === 'data-handoff' ? [[part.id, part.data]] : []));
+  expect(handoffs).toEqual([
+    ['handoff-1', { from: 'first', to: 'taker' }],
+    ['handoff-3', { from: 'second', to: 'taker' }],
   ]);
 });
 
