@@ -36,6 +36,10 @@ export interface ResumedExchange {
   readonly lastText: string;
   /** State after the last stored message. */
   readonly mark: ExchangeMark;
+  /** Agents that had the conversation, if the first one was not the only one. The last one made the last answer. */
+  readonly agents: readonly string[] | undefined;
+  /** Agent to which a call of the last answer handed the conversation over, while other calls have no result. */
+  readonly handoff: string | undefined;
   /** Calls of the last answer that have no result. */
   readonly openCalls: readonly ToolCall[];
   /** Reason for which the last answer was refused. Its open calls must not be executed. */
@@ -206,12 +210,15 @@ function toResumed({ messages }: Exchange): ResumedExchange | undefined {
   const recorded = new Map(results.flatMap((result) => (result.toolCallId ? [[result.toolCallId, result]] : [])));
   const openCalls = (stored[lastAnswer]?.toolCalls ?? []).filter(({ id }) => !recorded.has(id));
   const isOpen = openCalls.length > 0;
+  const agents = isOpen ? stored[lastAnswer]?.exchange?.agents : mark.agents;
   return {
     messages: repairPairs(isOpen ? stored.slice(0, lastAnswer) : stored)
       .concat(isOpen ? stored.slice(lastAnswer, lastAnswer + 1) : [])
       .flatMap(withRefusal),
     lastText: stored.findLast(isOutput)?.content ?? '',
     mark,
+    agents,
+    handoff: mark.agents?.length === agents?.length ? undefined : mark.agents?.at(-1),
     openCalls,
     refusal: stored[lastAnswer]?.exchange?.refusal,
     recorded: isOpen ? recorded : new Map(),

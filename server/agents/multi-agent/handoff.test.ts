@@ -13,6 +13,7 @@ import { NoApproverError } from '../errors.js';
 import { ConversationMemory } from '../memory/conversation-memory.js';
 import type { Message } from '../model/message.js';
 import { add, callAdd, usageOf } from '../scripted-agent.fixture.js';
+import { createTool } from '../tools/tool.js';
 import { AgentRegistry, createAgentRegistry } from './delegation.js';
 
 type Member = { script: readonly ScriptEntry[] } & Partial<AgentConfig>;
@@ -102,7 +103,7 @@ describe('an agent that is registered with handoff: true', () => {
     expect(agentName).toBe('billing');
     expect(toolCalls).toMatchObject([
       { result: { handedOverTo: 'billing' } },
-      { error: expect.stringContaining('already') },
+      { error: expect.stringContaining('the first handoff of a turn is the only one') },
       { result: 3 },
     ]);
     expect(provider('billing').calls[0]?.messages.filter(({ role }) => role === 'tool')).toHaveLength(3);
@@ -289,5 +290,51 @@ describe('a conversation that was handed over', () => {
     const third = team({ triage: { script: [], memory }, billing: { script: [] }, support: { script: [] } });
     const again = await third.agent('triage').run('x', attempt);
     expect(again).toMatchObject({ agentName: 'support', output: 'Here I am.', status: 'completed' });
+  });
+
+  test('is handed over after the calls of the same turn that an abort interrupted', async () => {
+    const memory = newMemory();
+    const attempt = { conversationId: 'chat', idempotencyKey: 'k' };
+    const paid: string[] = [];
+    const left = new AbortController();
+    const pay = createTool({
+      name: 'pay',
+      description: 'Pays',
+      parameters: { type: 'object' },
+      async execute(_input, { agentName, callKey, signal }) {
+        paid.push(`${agentName} ${callKey}`);
+        if (paid.length === 1)
+          await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+      },
+    });
+    const turn = { toolCalls: [...handTo('billing').toolCalls, { name: 'pay' }] };
+    const first = team({ triage: { script: [turn], memory, tools: [pay] }, billing: { script: [] } });
+    const interrupted = async () => {
+      for await (const { type } of first.agent('triage').stream('x', { ...attempt, signal: left.signal })) {
+        if (type === 'tool-result') left.abort(new Error('the page was left'));
+      }
+    };
+    await expect(interrupted()).rejects.toThrow('was left');
+    const second = team({ triage: { script: [], memory, tools: [pay] }, billing: { script: ['Done.'] } });
+    const events: unknown[] = [];
+    const stream = second.agent('triage').stream('x', attempt);
+    for await (const event of stream) if (event.type === 'handoff') events.push(event);
+    expect(await stream.result).toMatchObject({ agentName: 'billing', output: 'Done.' });
+    expect(events).toEqual([{ type: 'handoff', turn: 1, from: 'triage', to: 'billing' }]);
+    expect(paid).toHaveLength(2);
+    expect(paid[1]).toBe(paid[0]);
+    expect(paid[0]).toMatch(/^triage /);
+  });
+
+  test('keeps a system message of its own', async () => {
+    const memory = newMemory();
+    await memory.addMessage('triage', 'chat', { role: 'system', content: 'The customer is Ada.' });
+    const { agent, provider } = team({
+      triage: { script: [handTo('billing')], memory, systemPrompt: '' },
+      billing: { script: ['Hello Ada.'] },
+    });
+    await agent('triage').run('hello', { conversationId: 'chat' });
+    const sent = textsOf(provider('billing').calls[0]?.messages);
+    expect(sent.slice(0, 3)).toEqual(['You are billing.', 'The customer is Ada.', 'hello']);
   });
 });

@@ -54,7 +54,7 @@ export async function firstAgents(
 ): Promise<FirstAgents> {
   const resumed = recorder === undefined ? store?.resumed : undefined;
   if (resumed !== undefined) {
-    const names = resumed.mark.agents;
+    const names = resumed.agents;
     const [first, ...rest] = names ?? [];
     if (first === undefined || first === agent.name) {
       return { names, takeover: takeoverBy(agent, rest, resumed) };

@@ -303,6 +303,7 @@ class RunLoop implements AnswerSource {
   async #resume({
     messages,
     mark,
+    handoff,
     openCalls,
     refusal,
   }: ResumedExchange): Promise<AgentRunStatus | Takeover | undefined> {
@@ -315,6 +316,7 @@ class RunLoop implements AnswerSource {
       return mark.status;
     }
     if (openCalls.length > 0) {
+      this.#toolPhase.handoff = handoff;
       if (refusal === undefined) {
         this.#useTools(await this.#hooks?.tools());
         await this.#toolPhase.repeat(openCalls, transcript.turns);

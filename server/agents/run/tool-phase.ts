@@ -32,7 +32,7 @@ import type { TurnRecorder } from './turn-recorder.js';
 
 const repeatsBeforeNote = 3;
 
-const handedOver = 'not executed: the turn hands the conversation over already';
+const handedOver = 'not executed: the first handoff of a turn is the only one';
 
 /** Run whose calls a {@link ToolPhase} executes. */
 export interface ToolPhaseOptions {
@@ -76,7 +76,7 @@ const none: readonly number[] = [];
 export class ToolPhase {
   /** One result per call so far, by turn and in the order of the calls. */
   readonly results: ToolResult[];
-  /** Agent that the last turn handed the conversation over to. */
+  /** Agent that the last turn hands the conversation over to. */
   handoff: string | undefined;
   readonly #options: ToolPhaseOptions;
   readonly #executor: ToolExecutor;

@@ -50,6 +50,8 @@ export class Transcript {
   toolCalls = 0;
   /** Agents of the exchange in order, if the first one is not the only one. */
   agents: readonly string[] | undefined;
+  /** Number of messages with the system prompt: none if it is empty. A conversation may begin with one of its own. */
+  #promptLength = 0;
   readonly #isResumable: boolean;
   readonly #usage: () => TokenUsage;
   readonly #signal: AbortSignal | undefined;
@@ -83,6 +85,7 @@ export class Transcript {
     run?: DurableRun,
   ): Promise<ResumedExchange | undefined> {
     if (systemPrompt !== '') this.#push({ role: 'system', content: systemPrompt });
+    this.#promptLength = this.messages.length;
     this.#store = store;
     if (run !== undefined && store !== undefined) this.#deferred = [];
     for (const message of store?.earlier ?? []) this.messages.push(wellFormed(message));
@@ -100,7 +103,7 @@ export class Transcript {
     this.lastText = resumed.lastText;
     this.turns = resumed.mark.turns;
     this.toolCalls = resumed.mark.toolCalls;
-    this.agents = resumed.mark.agents;
+    this.agents = resumed.agents;
     if (resumed.openCalls.length > 0) {
       this.#openCalls = resumed.messages.at(-1)?.toolCalls ?? [];
       this.#recorded = resumed.recorded;
@@ -112,10 +115,10 @@ export class Transcript {
 
   /** Replaces the system prompt: another agent continues. */
   changePrompt(systemPrompt: string): void {
-    const old = this.messages[0]?.role === 'system' ? 1 : 0;
     const prompt: Message[] = systemPrompt === '' ? [] : [{ role: 'system', content: systemPrompt.toWellFormed() }];
-    this.messages.splice(0, old, ...prompt);
-    this.inputIndex += prompt.length - old;
+    this.messages.splice(0, this.#promptLength, ...prompt);
+    this.inputIndex += prompt.length - this.#promptLength;
+    this.#promptLength = prompt.length;
   }
 
   // Not async, like `answerCalls`: without a memory there is nothing to wait for, and a turn takes microseconds.
