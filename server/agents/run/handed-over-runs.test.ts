@@ -107,15 +107,19 @@ async function converse(
     }
   }
   const run = id === undefined ? undefined : await hub.getRun('asked', id);
+  const shown = [...(await hub.agentRuns('triage')), ...(await hub.agentRuns('billing'))].filter(
+    (each) => each.id === id,
+  );
+  const parts = shown.map(({ turns, toolCalls, usage: { totalTokens } }) => ({ turns, toolCalls, totalTokens }));
   const [failed] = (await hub.find(ids[0] ?? '')).map(({ error }) => error);
   await hub.stop({ drainMs: 0 });
-  return { asked, paid, results, published, run, failed, processes };
+  return { asked, paid, results, published, run, parts, failed };
 }
 
 test.each([[[]], ...Array.from({ length: 8 }, (_, action) => [[action]]), [[2, 3, 5]], [[0, 1, 2, 3, 4, 5, 6, 7, 8]]])(
   'the agent that took a conversation over continues its run after deaths at %j',
   async (deaths) => {
-    const { asked, paid, results, published, run } = await converse(deaths, ['refund me', 'thanks']);
+    const { asked, paid, results, published, run, parts } = await converse(deaths, ['refund me', 'thanks']);
     expect(asked).toEqual([
       'triage triage: refund me 2',
       'billing billing: refund me 4',
@@ -128,6 +132,10 @@ test.each([[[]], ...Array.from({ length: 8 }, (_, action) => [[action]]), [[2, 3
       { agentName: 'billing', output: 'billing is done', tokenUsage: { totalTokens: 15 } },
     ]);
     expect(run?.steps.flatMap(({ turn }) => turn?.agent ?? [])).toEqual(['triage', 'billing', 'billing']);
+    expect(parts).toEqual([
+      { turns: 1, toolCalls: 1, totalTokens: 15 },
+      { turns: 2, toolCalls: 1, totalTokens: 30 },
+    ]);
     const shown = published.flatMap(({ agent, type, turn }) => (type === 'turn-end' ? [`${agent} ${turn}`] : []));
     expect(shown).toEqual(['triage 1', 'billing 2', 'billing 3']);
     expect(published).toContainEqual({ agent: 'triage', type: 'handoff', turn: 1, from: 'triage', to: 'billing' });

@@ -384,7 +384,7 @@ function runsIn(
 ): readonly AgentRunIntrospection[] {
   const calls = run.steps.filter(({ turn }) => turn?.agent === agent);
   const paths = new Set([...(isHandler ? [''] : []), ...calls.map(({ name }) => pathOf(name))]);
-  return [...paths].map((path) => runAt(path, type, run));
+  return [...paths].map((path) => runAt(agent, path, type, run));
 }
 
 /** Returns the part of a model call's name before its turn. */
@@ -392,9 +392,12 @@ function pathOf(name: string): string {
   return name.slice(0, name.lastIndexOf('turn '));
 }
 
-function runAt(path: string, type: string, run: RunIntrospection): AgentRunIntrospection {
+/** Returns an agent's part of the run at a path: other agents may have had the conversation before it, or after it. */
+function runAt(agent: string, path: string, type: string, run: RunIntrospection): AgentRunIntrospection {
   const { id, service, requestId, acceptedAt, endedAt } = run;
-  const steps = run.steps.filter((step) => agentKinds.includes(step.kind) && isDirectlyIn(path, step.name));
+  const all = run.steps.filter((step) => agentKinds.includes(step.kind) && isDirectlyIn(path, step.name));
+  const ofOthers = all.filter(({ turn }) => turn?.agent !== undefined && turn.agent !== agent);
+  const steps = all.filter((step) => !ofOthers.some(({ name }) => isWithin(name, step.name)));
   const calls = steps.filter(({ kind }) => kind === 'model');
   const workflow = workflowOf(type);
   const times = steps.flatMap((step) => [step.startedAt, step.endedAt].filter((at) => at !== undefined));
@@ -417,6 +420,11 @@ function runAt(path: string, type: string, run: RunIntrospection): AgentRunIntro
     ...(status === 'failed' && error !== undefined && { error: { name: error.name, message: error.message } }),
     steps: steps.slice(-maxSteps).map((step) => ({ ...step, name: step.name.slice(path.length) })),
   };
+}
+
+/** Returns true for a model call and for the calls that it requested. */
+function isWithin(modelCall: string, name: string): boolean {
+  return name === modelCall || name.startsWith(`${modelCall}${pathSeparator}`);
 }
 
 function sum(counts: readonly number[]): number {
