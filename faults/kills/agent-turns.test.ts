@@ -16,8 +16,8 @@ const all = Array.from({ length: agentTurns - 1 }, (_, index) => index + 1);
 const ofAgent = isLong ? all : [1, agentTurns - 1];
 const ofSdk = (isLong ? all : [agentTurns / 2]).map((turn) => sdkRuns + turn);
 const lastTurns = [...ofAgent, ...ofSdk];
-/** Turns of which the next one is that of another agent. */
-const afterHandoffs = [1, 3];
+/** Turn of which the next one is that of another agent, by store. */
+const afterHandoffs: Record<string, number> = { Redis: 1, SQLite: 3 };
 // The long form kills and starts processes one after another.
 const limitMs = isLong ? 1_200_000 : 280_000;
 
@@ -94,9 +94,15 @@ it.each(Object.keys(places))(
     const place = await places[name]?.(ledger);
     if (place === undefined) throw new Error(`no place ${name}`);
     const { url, processes } = place;
-    const runs = isLong ? agentsOfTurns.slice(1).map((_, index) => index + 1) : afterHandoffs;
-    const options = { scenario: 'handoff', url, prefix: 'turns', ledger, variant: runs.join(',') };
-    const fleet = await startFleet(processes, { ...options, maxCrashes: agentTurns, lockDurationMs: 3_000 });
+    const runs = isLong ? agentsOfTurns.slice(1).map((_, index) => index + 1) : [afterHandoffs[name] ?? 1];
+    // The conversation of a process that dies stays locked for 30 seconds.
+    const variant = isLong ? ['memory', ...runs].join(',') : runs.join(',');
+    const options = { scenario: 'handoff', url, prefix: 'turns', ledger, variant };
+    const fleet = await startFleet(isLong ? processes : 1, {
+      ...options,
+      maxCrashes: agentTurns,
+      lockDurationMs: 3_000,
+    });
     onTestFinished(() => fleet.stop());
     const keysOf = (what: string): string[] =>
       readLedger(ledger).flatMap((entry) => (entry.what === what ? [entry.key] : []));

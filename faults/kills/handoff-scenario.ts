@@ -20,10 +20,13 @@ const usage = { promptTokens: 1, completionTokens: 1, totalTokens: 2 };
  * Registers an agent whose runs are handed over twice. The process of run `n` kills itself when the model is called for
  * turn `n + 1`, so that turn `n` is the last one that is recorded.
  *
- * @param runs numbers of the runs, separated by commas
+ * @param variant numbers of the runs, separated by commas, after `memory` if the agents have one
  * @returns a function that emits the event of each run, which has an effect once
  */
-export function handOver(hub: Hub, ledger: string, runs: string): () => Promise<void> {
+export function handOver(hub: Hub, ledger: string, variant: string): () => Promise<void> {
+  const parts = variant.split(',');
+  const runs = parts.filter((part) => part !== 'memory');
+  const config = parts.length > runs.length ? { memory: new ConversationMemory({ transport: hub.transport }) } : {};
   const registry = createAgentRegistry();
   const agentOf = (name: string, call: { name: string; arguments: string }) => {
     const provider: ModelProvider = {
@@ -48,8 +51,15 @@ export function handOver(hub: Hub, ledger: string, runs: string): () => Promise<
       parameters: { type: 'object' },
       execute: async ({ n }: { n: number }) => writeLedger(ledger, `tool ${n}`, name),
     });
-    const memory = new ConversationMemory({ transport: hub.transport });
-    return createAgent({ name, systemPrompt: name, provider, model: { model: 'm' }, tools: [note], registry, memory });
+    return createAgent({
+      name,
+      systemPrompt: name,
+      provider,
+      model: { model: 'm' },
+      tools: [note],
+      registry,
+      ...config,
+    });
   };
   const handTo = (agentName: string) => ({ name: 'handoff', arguments: JSON.stringify({ agentName }) });
   const triage = agentOf('triage', handTo('billing'));
@@ -63,6 +73,6 @@ export function handOver(hub: Hub, ledger: string, runs: string): () => Promise<
       writeLedger(ledger, 'answered', `${agentName} ${tokenUsage.totalTokens}`),
   });
   return async () => {
-    for (const n of runs.split(',')) await hub.emit('asked', n, { dedupeId: n });
+    for (const n of runs) await hub.emit('asked', n, { dedupeId: n });
   };
 }
