@@ -1,8 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { messageOf, quote } from '../../errors.js';
 import { reportAgents } from '../../hub/events/attempt-ctx.js';
-import type { SentText } from '../../hub/events/durable-place.js';
-import { type Limit, selectLimit } from '../../hub/limits/limit.js';
 import { type AbortableWaits, abortable } from '../abortable.js';
 import { type AgentContext, handlerContextOf, lineageOf } from '../agent/agent-context.js';
 import { refusalNote } from '../agent/hooks.js';
@@ -12,33 +10,24 @@ import {
   type SettledAgentRun,
   withHiddenMessages,
 } from '../agent/run-result.js';
-import { type AgentSpec, countBegin, countHandedOver, countRun, sourceOf, takersOf } from '../agent-spec.js';
+import { type AgentSpec, countHandedOver, countRun, sourceOf, takersOf } from '../agent-spec.js';
 import { EmptyAnswerError, TruncatedOutputError } from '../errors.js';
 import type { ResumedExchange } from '../memory/stored-exchange.js';
-import type { Message, ToolDefinition } from '../model/message.js';
-import {
-  type AnswerDelta,
-  deltasOf,
-  type OnDelta,
-  type PaidAnswer,
-  unreadableCallNote,
-} from '../model/model-answer.js';
+import type { Message } from '../model/message.js';
+import { type PaidAnswer, unreadableCallNote } from '../model/model-answer.js';
 import { type AnswerProblem, TypedOutput } from '../model/output-schema.js';
 import type { TokenLedger } from '../model/token-ledger.js';
-import type { CallSpending, TokenUsage } from '../model/token-usage.js';
+import type { CallSpending } from '../model/token-usage.js';
 import { countHandoff, replaySpending, startDescent } from '../multi-agent/delegation.js';
 import { refusalReason } from '../tools/tool-executor.js';
-import type { ToolRegistry } from '../tools/tool-registry.js';
 import type { AgentPublisher } from './agent-publisher.js';
-import { reservationsOf } from './call-reservations.js';
 import { firstAgents, observeLocally, type Takeover, takeoverBy } from './handoff.js';
-import { limitedCalls, ModelCaller } from './model-caller.js';
-import type { AnswerSource, AskedTurn, LimitedTurn, TurnAnswer } from './recorded-turn.js';
-import { collectVendorParts, createRunParts, publisherOf, publishing, type RunParts } from './run-parts.js';
+import { ModelPhase } from './model-phase.js';
+import type { AskedTurn } from './recorded-turn.js';
+import { collectVendorParts, createRunParts, publisherOf, type RunParts } from './run-parts.js';
 import { checkApprover, createRunScope, type RunRequest } from './run-request.js';
-import { decidedCalls, isExecuted, ToolPhase } from './tool-phase.js';
+import { ToolPhase } from './tool-phase.js';
 import type { AnswerMark, RunConversation, Transcript } from './transcript.js';
-import { refuseUnoffered, TurnHooks } from './turn-hooks.js';
 import type { RunTimer, TurnRecorder } from './turn-recorder.js';
 
 /**
@@ -62,9 +51,6 @@ export async function runAgent(agent: AgentSpec, request: RunRequest): Promise<S
   return new RunLoop(agent, request, undefined).execute();
 }
 
-const none: readonly number[] = [];
-const noTools: ToolDefinition[] = [];
-
 type End = Omit<AnswerMark, 'refusal'>;
 
 /** Part of a run after another one. */
@@ -75,7 +61,7 @@ interface NextPart extends Takeover {
 }
 
 /** Loop of model calls and tool calls of one run, or of an agent's part in it. */
-class RunLoop implements AnswerSource {
+class RunLoop {
   readonly #agent: AgentSpec;
   readonly #request: RunRequest;
   readonly #timer: RunTimer;
@@ -83,34 +69,22 @@ class RunLoop implements AnswerSource {
   readonly #parts: RunParts;
   /** Present if another agent had the conversation before. */
   readonly #next: NextPart | undefined;
-  /** Number of the agent's first turn in a process, unless an earlier attempt began it. */
-  readonly #firstTurn: number | undefined;
   readonly #publisher: AgentPublisher | undefined;
   /** Present if the run is durable. */
   readonly #recorder: TurnRecorder | undefined;
   readonly #ledger: TokenLedger;
   readonly #ctx: AgentContext;
-  #tools: ToolRegistry;
-  /** Present if the agent has hooks. */
-  readonly #hooks: TurnHooks | undefined;
   readonly #transcript: Transcript;
   /** Present if the agent has a memory. */
   readonly #conversation: RunConversation | undefined;
+  readonly #modelPhase: ModelPhase;
   readonly #toolPhase: ToolPhase;
-  readonly #model: ModelCaller;
   /** Present if the agent has an `outputSchema`. */
   readonly #output: TypedOutput | undefined;
-  /** Receives the texts of new answers. Present if the run is streamed or published. */
-  readonly #onText: OnDelta | undefined;
   #isTruncated = false;
-  /** A model was called in this process. */
-  #isLive = false;
-  /** The turn is the one after `maxIterations`, without tools. */
-  #isLastTurn = false;
 
   constructor(agent: AgentSpec, request: RunRequest, next: NextPart | undefined) {
-    const { onEvent, publishes } = request;
-    const publisher = publishes ? publisherOf(agent) : undefined;
+    const publisher = request.publishes ? publisherOf(agent) : undefined;
     const parts = next?.parts ?? createRunParts(agent, request, publisher);
     const { first, timer, waits, recorder, transcript, exchangeId, results } = parts;
     this.#agent = agent;
@@ -123,46 +97,35 @@ class RunLoop implements AnswerSource {
     this.#recorder = recorder;
     this.#transcript = transcript;
     this.#conversation = parts.conversation;
-    this.#firstTurn = next?.resumed === undefined ? transcript.turns + 1 : undefined;
     // An agent that has the conversation again continues with its budget.
     const ledgerOfRun = agent === first ? parts.scope.ledger : undefined;
     const { ledger, ctx, approver } =
       next === undefined ? parts.scope : createRunScope(agent, request, exchangeId, { ...next, ledger: ledgerOfRun });
     this.#ledger = ledger;
     this.#ctx = ctx;
-    this.#tools = agent.tools();
-    const { output, name, model } = agent;
-    this.#output = output && new TypedOutput(output.schema, name, output.retries, model.maxTokens);
-    this.#hooks =
-      agent.isHooked || typeof agent.systemPrompt === 'function'
-        ? new TurnHooks({ agent, ctx, waits, transcript, ledger })
-        : undefined;
+    const { output: typed, name, model } = agent;
+    const output = typed && new TypedOutput(typed.schema, name, typed.retries, model.maxTokens);
+    this.#output = output;
+    const tools = agent.tools();
     const { maxToolCalls } = first;
-    const tools = this.#tools;
+    const { onEvent } = request;
     const calls = { agent, tools, transcript, maxToolCalls, results, ctx, waits, recorder, approver, onEvent };
-    this.#toolPhase = new ToolPhase(calls);
-    const show = onEvent && ((delta: AnswerDelta) => this.#show(delta));
-    this.#onText = publisher === undefined ? show : publishing(publisher, transcript, show);
-    // A text that `afterModel` has not accepted is not shown.
-    const onDelta = agent.hooks.afterModel === undefined ? this.#onText : undefined;
-    const onFailure = recorder && ((usage: TokenUsage) => recorder.failed(transcript.turns, usage));
-    this.#model = new ModelCaller(
+    const toolPhase = new ToolPhase(calls);
+    this.#toolPhase = toolPhase;
+    const isNew = next?.resumed === undefined;
+    this.#modelPhase = new ModelPhase({
       agent,
-      ctx,
+      request,
+      parts,
       ledger,
-      waits,
-      onDelta,
-      onFailure,
-      limitedCalls(this.limit, request, waits),
-      reservationsOf(agent, request, ledger, waits, ctx),
-    );
+      ctx,
+      tools,
+      toolPhase,
+      output,
+      publisher,
+      isNew,
+    });
     recorder?.run.onLeave(() => this.#stop());
-  }
-
-  /** Limit of the model calls. */
-  get limit(): Limit | undefined {
-    const { limit, name } = this.#agent;
-    return limit && selectLimit(limit, this.#ctx.payload, `limit of agent ${quote(name)}`);
   }
 
   async execute(): Promise<SettledAgentRun> {
@@ -192,7 +155,7 @@ class RunLoop implements AnswerSource {
       this.#recorder?.end();
       return await this.#fail(thrown instanceof Error ? thrown : new Error(messageOf(thrown), { cause: thrown }));
     } finally {
-      this.#model.close();
+      this.#modelPhase.close();
     }
     return observeLocally(this.#request, next.#agent, () => next.#settle(), next.#ledger.usage);
   }
@@ -201,7 +164,7 @@ class RunLoop implements AnswerSource {
     const { agent, isStart, resumed } = takeover;
     const { name, totals } = this.#agent;
     if (!isStart) countHandoff(this.#ctx);
-    if (this.#isLive) countHandedOver(totals);
+    if (this.#modelPhase.isLive) countHandedOver(totals);
     const { turns: turn } = this.#transcript;
     if (!isStart && resumed === undefined)
       void this.#request.onEvent?.({ type: 'handoff', turn, from: name, to: agent.name });
@@ -210,7 +173,7 @@ class RunLoop implements AnswerSource {
 
   /** Releases the timer and the listener of the run. */
   #stop(): void {
-    this.#model.close();
+    this.#modelPhase.close();
     this.#waits.close();
   }
 
@@ -226,7 +189,7 @@ class RunLoop implements AnswerSource {
     // The parts of a turn are not async: each async function would cost a young process a microsecond.
     while (transcript.turns < maxIterations) {
       transcript.turns++;
-      const asked = await this.#ask();
+      const asked = await this.#modelPhase.turn();
       if (asked === undefined) return 'token_budget_exceeded';
       const { answer, calls, refusal } = asked;
       collectVendorParts(this.#parts, asked);
@@ -245,7 +208,7 @@ class RunLoop implements AnswerSource {
       if (stored !== undefined) await stored;
       if (calls.length > 0) {
         const mayExecute = asked.isReplayed && refusal === undefined;
-        if (mayExecute && this.#agent.turnTools !== undefined) await this.#useToolsOfReplay(asked);
+        if (mayExecute && this.#agent.turnTools !== undefined) await this.#modelPhase.useToolsOfReplay(asked);
         await this.#executeCalls(asked);
       }
       const ended = this.#endTurn(asked, end, problem);
@@ -294,7 +257,7 @@ class RunLoop implements AnswerSource {
   }
 
   #createPrompt(create: (ctx: AgentContext) => string | Promise<string>): Promise<string> {
-    const hooks = this.#hooks;
+    const { hooks } = this.#modelPhase;
     const prompt = async (): Promise<string> => hooks?.systemPrompt(create) ?? '';
     return this.#recorder === undefined ? prompt() : this.#recorder.systemPrompt(prompt);
   }
@@ -311,14 +274,14 @@ class RunLoop implements AnswerSource {
     this.#toolPhase.resume(messages.flatMap(({ toolCalls }) => (toolCalls ? [toolCalls] : [])));
     if (mark.status !== undefined) {
       this.#isTruncated = mark.truncated === true;
-      if (transcript.lastText !== '') void this.#show({ kind: 'text', text: transcript.lastText });
+      if (transcript.lastText !== '') void this.#modelPhase.show({ kind: 'text', text: transcript.lastText });
       if (mark.status === 'completed') await this.#output?.readAgain(transcript.lastText);
       return mark.status;
     }
     if (openCalls.length > 0) {
       this.#toolPhase.handoff = handoff;
       if (refusal === undefined) {
-        this.#useTools(await this.#hooks?.tools());
+        await this.#modelPhase.useToolsOfTurn();
         await this.#toolPhase.repeat(openCalls, transcript.turns);
       } else await this.#toolPhase.refuse(openCalls, transcript.turns, refusal);
       this.#request.signal?.throwIfAborted();
@@ -326,145 +289,12 @@ class RunLoop implements AnswerSource {
     return this.#takeover();
   }
 
-  /** Makes a model call, or returns its recorded answer. `undefined` if it does not fit into the budget. */
-  #ask(): Promise<AskedTurn | undefined> {
-    return this.#recorder === undefined ? this.ask() : this.#recorder.answer(this.#transcript.turns, this);
-  }
-
-  /** Passes a part of an answer to the reader of the stream. */
-  #show(delta: AnswerDelta): Promise<void> | undefined {
-    const { onEvent } = this.#request;
-    const { turns: turn } = this.#transcript;
-    if (delta.kind === 'source') return onEvent?.({ type: 'source', turn, source: delta.source });
-    if (delta.kind === 'vendor-call') return onEvent?.({ type: 'vendor-call', turn, call: delta.call });
-    const { kind, text } = delta;
-    if (kind === 'reasoning') return onEvent?.({ type: 'reasoning-delta', turn, text });
-    const room = onEvent?.({ type: 'text-delta', turn, text });
-    const unvalidated = onEvent && this.#output?.partial(turn, text);
-    if (unvalidated !== undefined) void onEvent?.({ type: 'object-delta', turn, unvalidated });
-    return room;
-  }
-
-  get usage(): TokenUsage {
-    return this.#ledger.usage;
-  }
-
-  get refused(): LimitedTurn | undefined {
-    const { exhausted: budget } = this.#ledger;
-    const { spendLimit } = this.#model;
-    return budget === undefined ? undefined : { budget, ...(spendLimit && { spendLimit }) };
-  }
-
-  replayRefused({ budget, spendLimit }: LimitedTurn): void {
-    this.#model.refuse(budget, spendLimit);
-  }
-
-  get model(): string {
-    return this.#model.name;
-  }
-
-  isTool(name: string): boolean {
-    return this.#tools.get(name) !== undefined;
-  }
-
-  isRetryable(name: string): boolean {
-    return this.#tools.get(name)?.retryable !== false;
-  }
-
-  ask(): Promise<TurnAnswer | undefined> {
-    const { messages, inputIndex, turns } = this.#transcript;
-    if (turns === this.#firstTurn && !this.#isLive) countBegin(this.#agent.totals, this.#agent.clock.now());
-    this.#isLive = true;
-    if (this.#hooks !== undefined) return this.#askWith(this.#hooks);
-    const tools = this.#isLastTurn ? noTools : this.#tools.getDefinitions();
-    return this.#model.call(messages, inputIndex, tools).then(this.#toTurn);
-  }
-
-  async #askWith(hooks: TurnHooks): Promise<TurnAnswer | undefined> {
-    this.#useTools(await hooks.tools());
-    const call = await hooks.prepare(this.#tools.getDefinitions(), this.#isLastTurn);
-    const paid = await this.#model.call(call.messages, call.inputIndex, call.tools, call.plan);
-    if (paid === undefined) return undefined;
-    try {
-      const { answer, refusal } = await hooks.review(paid);
-      return await this.#decided(answer, refusal, call.tools);
-    } catch (error) {
-      // No record has its tokens.
-      this.#recorder?.failed(this.#transcript.turns, paid.usage);
-      throw error;
-    }
-  }
-
-  /** Returns an answer that `afterModel` saw, with the decisions on its calls. */
-  async #decided(answer: PaidAnswer, refusal: string | undefined, tools: ToolDefinition[]): Promise<TurnAnswer> {
-    const { turns } = this.#transcript;
-    const calls = this.#transcript.distinct(answer.toolCalls);
-    const turn: TurnAnswer = {
-      answer,
-      calls,
-      asks: none,
-      isOverBudget: this.#ledger.isExceeded,
-      provider: this.#model.provider,
-    };
-    if (refusal !== undefined) return { ...turn, refusal };
-    const isHeld = this.#agent.hooks.afterModel !== undefined;
-    if (isHeld) for (const delta of deltasOf(answer)) void this.#onText?.(delta);
-    const isOffered = (index: number): boolean => tools.some(({ name }) => name === calls[index]?.name);
-    const asked = await this.#toolPhase.decisionsOn(turns, calls, isOffered);
-    const decisions = refuseUnoffered(asked, calls, tools, (name) => this.isTool(name));
-    const asks = await this.#toolPhase.asksOf(decidedCalls(calls, decisions), isExecuted(decisions));
-    return { ...turn, asks, decisions };
-  }
-
-  /** Uses the tools of the current turn, unless they are those of the agent. @throws {NoApproverError} */
-  #useTools(tools: ToolRegistry | undefined): void {
-    if (tools === undefined || tools === this.#tools) return;
-    checkApprover(this.#agent, this.#request, tools);
-    this.#tools = tools;
-    this.#toolPhase.useTools(tools);
-  }
-
-  /** Calls of a recorded answer that have no result are executed with the tools that the agent has now. */
-  async #useToolsOfReplay({ calls }: AskedTurn): Promise<void> {
-    const recorder = this.#recorder;
-    const { turns } = this.#transcript;
-    if (recorder === undefined || calls.every((_, index) => recorder.isAnswered(turns, index))) return;
-    this.#useTools(await recorder.run.hold(async () => this.#hooks?.tools()));
-  }
-
-  readonly #toTurn = (answer: PaidAnswer | undefined): TurnAnswer | Promise<TurnAnswer> | undefined => {
-    if (answer === undefined) return undefined;
-    const calls = this.#transcript.distinct(answer.toolCalls);
-    const turnWith = (asks: readonly number[]): TurnAnswer => {
-      return { answer, calls, asks, isOverBudget: this.#ledger.isExceeded, provider: this.#model.provider };
-    };
-    return this.#tools.asksForApproval ? this.#toolPhase.asksOf(calls).then(turnWith) : turnWith(none);
-  };
-
-  receive(texts: readonly SentText[]): void {
-    const transcript = this.#transcript;
-    for (const { id, text } of texts) {
-      // A durable run stores its messages at its end: there is nothing to wait for.
-      void transcript.add({ role: 'user', content: text });
-      void this.#request.onEvent?.({ type: 'sent-text', turn: transcript.turns, id, text });
-    }
-  }
-
-  replay({ answer, calls, provider, refusal }: TurnAnswer, spent: TokenUsage): void {
-    const transcript = this.#transcript;
-    this.#ledger.replay(spent);
-    this.#model.replay(answer, transcript.messages, provider);
-    transcript.reserve(calls);
-    const isShown = refusal === undefined && this.#request.onEvent !== undefined;
-    if (isShown) for (const delta of deltasOf(answer)) void this.#show(delta);
-  }
-
   /** @throws {TruncatedOutputError | EmptyAnswerError} if another turn would not help against an empty answer */
   #checkEmpty({ answer, isOverBudget, isOld }: AskedTurn, wasEmpty: boolean): void {
     if (isOld) return;
     // A repetition would spend the same tokens on reasoning again.
     if (answer.finishReason === 'length' && !isOverBudget) {
-      throw new TruncatedOutputError(this.#agent.name, 'text', this.#model.maxTokens);
+      throw new TruncatedOutputError(this.#agent.name, 'text', this.#modelPhase.maxTokens);
     }
     if (wasEmpty) throw new EmptyAnswerError(this.#agent.model.model);
   }
@@ -521,8 +351,7 @@ class RunLoop implements AnswerSource {
   async #answerFinally(): Promise<AgentRunStatus> {
     const transcript = this.#transcript;
     transcript.turns++;
-    this.#isLastTurn = true;
-    const asked = await this.#ask();
+    const asked = await this.#modelPhase.turn(true);
     if (asked === undefined) return 'token_budget_exceeded';
     const { answer, isOverBudget, refusal } = asked;
     collectVendorParts(this.#parts, asked);
@@ -572,7 +401,8 @@ class RunLoop implements AnswerSource {
 
   #end(status: AgentRunStatus, error?: Error): SettledAgentRun {
     // What only replays its record was counted when it ended.
-    if (this.#isLive || this.#recorder === undefined) countRun(this.#agent.totals, status, this.#timer.elapsedMs);
+    if (this.#modelPhase.isLive || this.#recorder === undefined)
+      countRun(this.#agent.totals, status, this.#timer.elapsedMs);
     const { messages, lastText: output } = this.#transcript;
     const data = this.#output?.data;
     const { cost } = this.#parts.scope.ledger.usage;
@@ -595,7 +425,7 @@ class RunLoop implements AnswerSource {
     const { exhausted } = this.#ledger;
     if (status === 'token_budget_exceeded' && exhausted !== undefined) {
       result.budget = exhausted;
-      const { spendLimit } = this.#model;
+      const { spendLimit } = this.#modelPhase;
       if (exhausted === 'spendLimits' && spendLimit !== undefined) result.spendLimit = spendLimit;
     }
     if (error !== undefined) result.error = error;
