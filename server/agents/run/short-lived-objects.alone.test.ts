@@ -25,7 +25,7 @@ const agent = createAgent({ name: 'a', systemPrompt: '', provider, model: { mode
 test('a run that has ended leaves none of its results', async () => {
   const { signal } = new AbortController();
   // About 3,000; with signals that `AbortSignal.any` combines, 19,000.
-  expect(await bytesLeft(() => agent.run('x', { signal }), repetitions)).toBeLessThan(resultBytes);
+  expect(await bytesLeft(() => agent.run('x', { signal }), repetitions)).toBeLessThan(resultBytes * 1.5);
 });
 
 test('a stream that was read leaves none of its results', async () => {
