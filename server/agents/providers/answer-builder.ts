@@ -31,18 +31,17 @@ type VendorParts = Pick<ModelStreamChunk, 'sources' | 'vendorCalls'>;
 /** Builds an answer from the parts that a language model returns. */
 export class AnswerBuilder {
   text = '';
-  readonly #provider: string;
+  readonly provider: string;
   readonly #toOwnName: (name: string) => string;
   readonly #toolCalls: ToolCall[] = [];
   readonly #parts: ReplayPart[] = [];
   readonly #sources: Source[] = [];
   readonly #vendorCalls: VendorCall[] = [];
-  /** Tokens of the answer before the vendor interrupted it. */
   readonly #before: TokenUsage = noUsage();
 
   /** @param toOwnName returns the name of the tool that a model calls */
   constructor(provider: string, toOwnName: (name: string) => string) {
-    this.#provider = provider;
+    this.provider = provider;
     this.#toOwnName = toOwnName;
   }
 
@@ -74,11 +73,16 @@ export class AnswerBuilder {
     return { ...(sources.length > 0 && { sources }), ...(vendorCalls.length > 0 && { vendorCalls }) };
   }
 
+  /** Tokens of the answer before the vendor interrupted it; `undefined` if it did not. */
+  get paused(): TokenUsage | undefined {
+    return this.#before.totalTokens === 0 ? undefined : this.#before;
+  }
+
   /** Returns the answer so far as a message, with which the vendor continues it. */
   pause(usage: LanguageModelV3Usage): Message {
     addUsage(this.#before, toUsage(usage) ?? noUsage());
     const [content, toolCalls] = [this.text, [...this.#toolCalls]];
-    const replay = writeReplay(this.#provider, [...this.#parts]);
+    const replay = writeReplay(this.provider, [...this.#parts]);
     return { role: 'assistant', content, toolCalls, ...(replay && { providerMetadata: replay }) };
   }
 
@@ -96,7 +100,7 @@ export class AnswerBuilder {
   }: Finish): ModelStreamChunk & { finishReason: FinishReason } {
     const reported = this.#total(toUsage(usage));
     const unreadableCall = unreadableCallOf(finishReason, providerMetadata);
-    const replay = writeReplay(this.#provider, this.#parts);
+    const replay = writeReplay(this.provider, this.#parts);
     const ignored = warnings.flatMap(toIgnoredSetting);
     return {
       finishReason:
@@ -119,14 +123,14 @@ export class AnswerBuilder {
     // Other packages invent a finish reason. If the vendor reports usage but no part, it withheld the answer.
     const isInvented = unified === 'other' && finish.finishReason.raw === undefined;
     const isWithheld = usage !== undefined && this.#parts.length === 0;
-    if (unified === 'interrupted' || (isInvented && !isWithheld)) throw new CutStreamError(this.#provider, usage);
+    if (unified === 'interrupted' || (isInvented && !isWithheld)) throw new CutStreamError(this.provider, usage);
     return this.finish(finish);
   }
 
   /** Adds the tokens of the answer before the vendor interrupted it. */
   #total(usage: TokenUsage | undefined): TokenUsage | undefined {
-    if (this.#before.totalTokens === 0) return usage;
-    const total = { ...this.#before };
+    if (this.paused === undefined) return usage;
+    const total = { ...this.paused };
     addUsage(total, usage ?? noUsage());
     return total;
   }
@@ -135,14 +139,14 @@ export class AnswerBuilder {
     const hasCalls = this.#toolCalls.length > 0;
     // Text before it is the beginning of an answer, and calls may be incomplete.
     if (unified === 'content-filter') {
-      throw new ContentFilterError(this.#provider, raw ?? 'content filter', usage);
+      throw new ContentFilterError(this.provider, raw ?? 'content filter', usage);
     }
     if (unified === 'error') {
-      const details = { provider: this.#provider, retryable: true, ...(usage && { usage }) };
-      throw new ProviderError(`${this.#provider} ended its answer with an error: ${raw ?? 'no reason given'}`, details);
+      const details = { provider: this.provider, retryable: true, ...(usage && { usage }) };
+      throw new ProviderError(`${this.provider} ended its answer with an error: ${raw ?? 'no reason given'}`, details);
     }
     if (unified === 'other' && raw === undefined && !hasCalls && this.text === '') {
-      throw new ContentFilterError(this.#provider, 'the answer has no candidate and no reason', usage);
+      throw new ContentFilterError(this.provider, 'the answer has no candidate and no reason', usage);
     }
     if (unified === 'length') return 'length';
     return hasCalls ? 'tool_calls' : 'stop';

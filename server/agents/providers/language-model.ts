@@ -89,8 +89,11 @@ export function languageModelProvider(
   // The additions of v4 to v3 are neither sent nor read.
   const modelOf = async (id: string): Promise<LanguageModelV3> => (await load(id)) as LanguageModelV3;
 
-  const failure = (error: unknown, provider: string, { signal }: ModelOptions, messages: Message[]): unknown =>
-    signal?.aborted ? signal.reason : toProviderError(toMediaError(error, messages, provider), provider, secrets);
+  const failure = (error: unknown, answer: AnswerBuilder, { signal }: ModelOptions, messages: Message[]): unknown => {
+    if (signal?.aborted) return signal.reason;
+    const { provider, paused } = answer;
+    return toProviderError(toMediaError(error, messages, provider), provider, secrets, paused);
+  };
 
   return {
     name,
@@ -102,8 +105,8 @@ export function languageModelProvider(
       const model = await modelOf(options.model);
       const first = await toCall(messages, options, model);
       let call = first.options;
+      const answer = new AnswerBuilder(model.provider, first.names.toOwn);
       try {
-        const answer = new AnswerBuilder(model.provider, first.names.toOwn);
         for (let pauses = 0; ; pauses += 1) {
           const result = await model.doGenerate(call);
           // A package may read an error with status 200 as an answer without content.
@@ -115,7 +118,7 @@ export function languageModelProvider(
           ({ options: call } = await toCall([...messages, answer.pause(result.usage)], options, model));
         }
       } catch (error) {
-        throw failure(error, model.provider, options, messages);
+        throw failure(error, answer, options, messages);
       }
     },
 
@@ -124,8 +127,8 @@ export function languageModelProvider(
       const model = await modelOf(options.model);
       const first = await toCall(messages, options, model);
       let call = first.options;
+      const answer = new AnswerBuilder(model.provider, first.names.toOwn);
       try {
-        const answer = new AnswerBuilder(model.provider, first.names.toOwn);
         for (let pauses = 0; ; pauses += 1) {
           const { stream } = await model.doStream(call);
           const finish = yield* readStream(stream, model.provider, answer);
@@ -136,7 +139,7 @@ export function languageModelProvider(
           ({ options: call } = await toCall([...messages, answer.pause(finish.usage)], options, model));
         }
       } catch (error) {
-        throw failure(error, model.provider, options, messages);
+        throw failure(error, answer, options, messages);
       }
     },
   };

@@ -1,13 +1,20 @@
 import { errorInfo } from '../../errors.js';
 import { cutText, isRecord, parseJson, recordOf } from '../model/foreign-values.js';
 import { CutStreamError, ProviderError, type ProviderErrorDetails } from '../model/provider-error.js';
-import { isCount, type TokenUsage } from '../model/token-usage.js';
+import { addUsage, isCount, type TokenUsage } from '../model/token-usage.js';
 
 /**
  * Converts any error of a call into a {@link ProviderError}. Its message has the codes of the vendor and of the system;
  * the vendor's text may quote the prompt, and becomes `vendorMessage`, without secrets.
+ *
+ * @param paused tokens of the answer that the call continues
  */
-export function toProviderError(thrown: unknown, provider: string, secrets: readonly string[]): ProviderError {
+export function toProviderError(
+  thrown: unknown,
+  provider: string,
+  secrets: readonly string[],
+  paused?: TokenUsage,
+): ProviderError {
   const own = findCause(thrown, (error) => error instanceof ProviderError);
   if (own !== undefined) return own;
   const cut = cutPartOf(recordOf(thrown));
@@ -17,6 +24,8 @@ export function toProviderError(thrown: unknown, provider: string, secrets: read
   const isAnswer = statusCode !== undefined && statusCode >= 400;
   const systemError = isAnswer ? undefined : findSystemError(thrown);
   const retryAfterMs = retryAfterMsOf(headers, body, Date.now());
+  const usage = paused === undefined ? failure.usage : { ...paused };
+  if (usage !== undefined && paused !== undefined && failure.usage !== undefined) addUsage(usage, failure.usage);
   const details: ProviderErrorDetails = {
     provider,
     retryable: isRetryable(failure, systemError),
@@ -24,7 +33,7 @@ export function toProviderError(thrown: unknown, provider: string, secrets: read
     ...(retryAfterMs !== undefined && { retryAfterMs }),
     ...(requestId !== undefined && { requestId }),
     ...(systemError && { cause: systemError }),
-    ...(failure.usage && { usage: failure.usage }),
+    ...(usage && { usage }),
     // The secret is removed first: truncation could leave a part of it.
     vendorMessage: cutText(redact(message, secrets), maxMessageLength),
   };

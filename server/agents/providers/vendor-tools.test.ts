@@ -254,6 +254,18 @@ describe.each(['run', 'stream'] as const)('%s', (how) => {
     ]);
   });
 
+  test('the tokens of an interrupted answer count if the call that continues it fails', async () => {
+    const { results, bodies } = await converse(
+      anthropic,
+      { model: 'claude-sonnet-4-5', maxTokens: 100, vendorTools: { webSearch: true } },
+      how,
+      [message(search('1'), 'pause_turn')],
+      { inputs: ['When was Shannon born?'] },
+    );
+    expect(bodies).toHaveLength(2);
+    expect(results[0]).toMatchObject({ status: 'failed', tokenUsage: { totalTokens: 18 } });
+  });
+
   test('Anthropic reports a failed search, and receives the error back', async () => {
     const failed = [
       search('1')[0] ?? born,
