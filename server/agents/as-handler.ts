@@ -52,11 +52,7 @@ export function toHandler<TData>(
     name: agent.name,
     isDurable: true,
     agents: () => introspectAgents([agent]),
-    check: (events) => {
-      const reachable = reachableSpecs([agent]);
-      for (const spec of reachable) takersOf(spec);
-      checkApprovers(reachable, approvals, owner, events);
-    },
+    check: (events) => checkAgents(reachableSpecs([agent]), approvals, owner, events),
   });
 }
 
@@ -172,17 +168,19 @@ function needsApprover(agent: AgentSpec): boolean {
 }
 
 /**
- * Checks that somebody can decide on the calls of the agents, and that decisions are found by their key.
+ * Checks that the agents can hand over to each other, that somebody can decide on their calls, and that decisions are
+ * found by their key.
  *
  * @param agents agents of the handler, delegates included
  * @throws {NoApproverError | UnknownEventError | InvalidOptionError}
  */
-export function checkApprovers(
+export function checkAgents(
   agents: readonly AgentSpec[],
   approvals: ApprovalEvents | undefined,
   owner: string,
   events: EventRegistry,
 ): void {
+  for (const agent of agents) takersOf(agent);
   if (approvals === undefined) {
     const asking = agents.find(needsApprover);
     if (asking !== undefined) throw new NoApproverError(asking.name, `set approvals of ${owner}`);

@@ -16,7 +16,7 @@ import { OptionChecker } from '../../options.js';
 import { type Agent, type AgentHandlerResult, isAgent } from '../agent/agent.js';
 import { type ApprovalEvents, checkApprovalOptions } from '../agent/approval.js';
 import { introspectAgents, reachableSpecs } from '../agent-spec.js';
-import { checkApprovers, handleWith, inputOf, partsOf } from '../as-handler.js';
+import { checkAgents, handleWith, inputOf, partsOf } from '../as-handler.js';
 import { UnknownAgentError } from '../errors.js';
 import type { InputPart } from '../model/part.js';
 import { shortenableResults } from '../shorten-result.js';
@@ -135,7 +135,7 @@ function toWorkflowStep(step: AgentStep, stage: number | undefined, pipeline: Pi
     isDurable: true,
     isConditional: when !== undefined,
     agents: () => introspectAgents(known()),
-    check: (events) => checkApprovers(reachableSpecs(known()), approvals, owner, events),
+    check: (events) => checkAgents(reachableSpecs(known()), approvals, owner, events),
     ...(stage !== undefined && { stage }),
   };
   return { ...settings, name, handler: withHandlerInfo(handler, info) };

@@ -199,7 +199,8 @@ const handoffName = 'handoff';
 
 /**
  * Returns a function that lists an agent's tools when a run starts. With a registry they include `delegate` and
- * `handoff`, as far as there are agents for them. The list is rebuilt only if other agents were registered, or a group of tools changed, since the last run.
+ * `handoff`, as far as there are agents for them. The list is rebuilt only if other agents were registered, or a group of
+ * tools changed, since the last run.
  *
  * @param offered definitions that the model is offered beside the tools
  * @throws {InvalidOptionError | InvalidSchemaError | DuplicateToolError}

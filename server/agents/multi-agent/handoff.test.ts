@@ -14,6 +14,7 @@ import { ConversationMemory } from '../memory/conversation-memory.js';
 import type { Message } from '../model/message.js';
 import { add, callAdd, usageOf } from '../scripted-agent.fixture.js';
 import { createTool } from '../tools/tool.js';
+import { createPipeline } from './create-pipeline.js';
 import { AgentRegistry, createAgentRegistry } from './delegation.js';
 
 type Member = { script: readonly ScriptEntry[] } & Partial<AgentConfig>;
@@ -179,6 +180,9 @@ describe('an agent that is registered with handoff: true', () => {
     const { hub } = testHub();
     hub.event({ type: 'asked', handler: other.agent('triage').asHandler() });
     await expect(hub.start()).rejects.toThrow('the same outputSchema object');
+    const { hub: piping } = testHub();
+    piping.workflow(createPipeline({ name: 'line', steps: [{ agent: other.agent('triage') }] }));
+    await expect(piping.start()).rejects.toThrow('the same outputSchema object');
     const asking = team({
       triage: { script: [] },
       billing: { script: [], tools: [{ ...add, needsApproval: true }] },
