@@ -324,7 +324,10 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** Recorded run of an agent: the whole run of an event that the agent handles, or a part of a workflow's run. */
+/**
+ * Recorded run of an agent: the run of an event that the agent handles, or a part of a workflow's run. Of a run that was
+ * handed over, the turns of this agent.
+ */
 export interface AgentRunIntrospection {
   /** Id of the event or of the workflow's run. */
   readonly id: string;
@@ -392,7 +395,7 @@ function pathOf(name: string): string {
   return name.slice(0, name.lastIndexOf('turn '));
 }
 
-/** Returns an agent's part of the run at a path: other agents may have had the conversation before it, or after it. */
+/** Returns an agent's part of the run at a path: other agents may have had the conversation before and after it. */
 function runAt(agent: string, path: string, type: string, run: RunIntrospection): AgentRunIntrospection {
   const { id, service, requestId, acceptedAt, endedAt } = run;
   const all = run.steps.filter((step) => agentKinds.includes(step.kind) && isDirectlyIn(path, step.name));
