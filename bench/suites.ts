@@ -24,6 +24,7 @@ export const suites: Readonly<Record<string, () => Promise<readonly Row[]>>> = {
   sqlite: async () => (await import('./sqlite/sqlite.js')).sqlite(),
   postgres: async () => (await import('./postgres/postgres.js')).postgres(),
   'postgres-runs': async () => (await import('./postgres/postgres-runs.js')).postgresRuns(),
+  'postgres-growth': async () => (await import('./postgres/growth.js')).postgresGrowth(),
   redis: async () => (await import('./redis/redis.js')).redis(),
   lookup: async () => (await import('./redis/lookup.js')).lookUp(),
   'redis-runs': async () => (await import('./redis/redis-runs.js')).redisRuns(),
