@@ -352,11 +352,16 @@ BEGIN
             WHERE e.queue = p_queue AND e.key = each.key AND state = 'r' HAVING min(e.needs) > version;
             CONTINUE;
           END IF;
-          -- A slot that becomes free adds the key again.
-          CONTINUE WHEN (s -> 'perKey' ->> 'concurrency')::bigint <=
+          IF (s -> 'perKey' ->> 'concurrency')::bigint <=
             (SELECT count(*) FROM hub.events e WHERE e.queue = p_queue AND e.key = each.key AND e.holds_key
               AND (e.state = 'a' OR NOT head.holds_key))
-            + (SELECT count(*) FROM hub.overdue o WHERE o.queue = p_queue AND o.key = each.key);
+            + (SELECT count(*) FROM hub.overdue o WHERE o.queue = p_queue AND o.key = each.key)
+          THEN
+            -- A slot that becomes free adds the key again. One may be held by a run that waits for a newer version.
+            INSERT INTO hub.waiting_keys SELECT p_queue, each.key, each.turn, each.position, min(e.needs) FROM hub.events e
+            WHERE e.queue = p_queue AND e.key = each.key AND state = 'r' AND holds_key HAVING min(e.needs) > version;
+            CONTINUE;
+          END IF;
           IF s -> 'perKey' ? 'rate' THEN
             SELECT * INTO room FROM hub.rate_room(p_queue, '=' || each.key, s -> 'perKey' -> 'rate', t);
             IF room.room = 0 THEN
