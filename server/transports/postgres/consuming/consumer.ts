@@ -271,16 +271,19 @@ export class Consumer implements NotificationListener, EventStarter {
    */
   #claim(queues: readonly number[] = this.#queues): void {
     for (const queue of queues) this.#open.add(queue);
-    if (this.#isClosing || this.#open.size === 0 || loneEvents.isReserved) return;
+    // The reply of the claim under way may open queues.
+    if (this.#isClosing || (this.#open.size === 0 && this.#claiming === undefined) || loneEvents.isReserved) return;
     this.#isClaimWanted = true;
     this.#claiming ??= this.#claimAll().finally(() => {
       this.#claiming = undefined;
+      // Wanted since the last look at it.
+      if (this.#isClaimWanted) this.#claim([]);
     });
   }
 
   async #claimAll(): Promise<void> {
     const { logger, database } = this.#parts;
-    while (this.#isClaimWanted && !this.#isClosing && !loneEvents.isReserved) {
+    while (this.#isClaimWanted && this.#open.size > 0 && !this.#isClosing && !loneEvents.isReserved) {
       this.#isClaimWanted = false;
       this.#noted = [];
       try {
