@@ -38,17 +38,19 @@ it('runs with the privileges that the docs list, on tables that another role has
   expect(grants).toContain('GRANT USAGE ON SCHEMA hubline TO shop;');
   await admin.query(grants.replaceAll('SCHEMA hubline', `SCHEMA ${schema}`).replaceAll('TO shop', `TO ${role}`));
   const shop = connect(poolOf(role), true);
-  const handled = new Promise<string>((resolve) => {
-    void shop.start({
-      subscriptions: [{ type: 'order', retainsRuns: true }],
-      concurrency: 2,
-      onDelivery: (delivery) => {
-        void (async () => {
-          await delivery.checkpoint('step', '1', [envelope('mail')]);
-          resolve(String(await delivery.commit({ status: 'completed', durationMs: 1, followUps: [], result: '1' })));
-        })();
-      },
-    });
+  let resolve = (_: string): void => {};
+  const handled = new Promise<string>((settle) => {
+    resolve = settle;
+  });
+  await shop.start({
+    subscriptions: [{ type: 'order', retainsRuns: true }],
+    concurrency: 2,
+    onDelivery: (delivery) => {
+      void (async () => {
+        await delivery.checkpoint('step', '1', [envelope('mail')]);
+        resolve(String(await delivery.commit({ status: 'completed', durationMs: 1, followUps: [], result: '1' })));
+      })();
+    },
   });
   await shop.publish([envelope('order')]);
   expect(await handled).toBe('ok');
