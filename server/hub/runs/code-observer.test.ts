@@ -1,4 +1,4 @@
-import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as turn } from 'node:timers/promises';
 import { afterEach, expect, test, vi } from 'vitest';
 import { createAgent } from '../../agents/create-agent.js';
 import { scriptedProvider } from '../../testing/scripted-provider.js';
@@ -7,6 +7,9 @@ import type { RunCtx } from './step.js';
 import { createWorkflow } from './workflow.js';
 
 afterEach(() => void vi.unstubAllEnvs());
+
+/** I/O that takes longer than a turn of the event loop, however long the machine stalls. */
+const io = (): Promise<void> => turn().then(() => turn());
 
 /** Runs a workflow until it ends, and returns the warnings. */
 async function warningsOf(run: (ctx: RunCtx) => unknown, runs = 1): Promise<readonly object[]> {
@@ -50,12 +53,12 @@ const faulty: readonly (readonly [string, (ctx: RunCtx) => unknown, readonly obj
     },
     lost('tell'),
   ],
-  ['awaits I/O before its first step', ({ step }) => delay(5).then(() => step.run('pick', () => 1)), gap()],
+  ['awaits I/O before its first step', ({ step }) => io().then(() => step.run('pick', () => 1)), gap()],
   [
     'awaits I/O between steps',
     async ({ step }) => {
       await step.run('pick', () => 1);
-      await delay(5);
+      await io();
       await step.run('pack', () => 1);
     },
     gap('pick'),
@@ -77,7 +80,7 @@ const sound: readonly (readonly [string, (ctx: RunCtx) => unknown])[] = [
   [
     'awaits each step',
     async ({ step }) => {
-      await step.run('a', () => delay(5));
+      await step.run('a', () => io());
       await step.sleep('b', 1);
     },
   ],

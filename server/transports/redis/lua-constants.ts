@@ -82,8 +82,8 @@ export const luaConstants: Readonly<Record<string, string | number | Readonly<Re
   // The end of a run stays readable for so long after the run was accepted, because it can end before the process that
   // started it has the chance to ask for its result, and after a process that waited for it has read it.
   recentMs: 10_000,
-  // Every living process has a heartbeat within 5 s, and registers again if its registration is gone.
-  recoveryMs: 6_000,
+  // Every living process has a heartbeat within 5 s, or some later if it stalls, and registers again if its registration is gone.
+  recoveryMs: 8_000,
 
   // A worker fetches before it waits for its own marker: one that it did not hear in this time has no use.
   markerMs: minuteMs,
