@@ -36,7 +36,7 @@ export class PostgresRuns implements RunStore, NotificationListener {
   #opening = 0;
   /** Ends that were announced meanwhile: the message may arrive before the reply that names the run. */
   readonly #announced = new Set<number>();
-  /** What the last look found of watched runs. */
+  /** State of the watched runs at the last look. */
   readonly #states = new Map<number, unknown>();
   #looking: Promise<void> | undefined;
   #isLookWanted = false;
