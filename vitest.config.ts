@@ -29,7 +29,7 @@ export default defineConfig({
     maxWorkers: 3 * availableParallelism(),
     testTimeout: hangMs,
     hookTimeout: hangMs,
-    setupFiles: ['scripts/patient-waits.ts', 'scripts/property-tests.ts'],
+    setupFiles: ['scripts/patient-waits.ts', 'scripts/real-timers.ts', 'scripts/property-tests.ts'],
     // Tests provoke failures, which hubs without a logger print.
     onConsoleLog: (line) => (line.startsWith('hubline: ') ? false : undefined),
     expect: { poll: { timeout: patienceMs } },

@@ -33,9 +33,9 @@ it.each<[string, Subscription]>([
   const one = await consume(['a']);
   const [survivor] = await members();
   // The canary has neither the ping of its channel nor a heartbeat.
-  const setInterval = vi.spyOn(globalThis, 'setInterval').mockReturnValue(undefined as never);
+  vi.stubGlobal('setInterval', () => {});
   const canary = await consume([changed]);
-  setInterval.mockRestore();
+  vi.unstubAllGlobals();
   await one.transport.publish(Array.from({ length: 5 }, () => envelope('a')));
   await until(() => one.waiting.length + canary.waiting.length === 1);
   await expire((await members()).filter((id) => id !== survivor));
