@@ -10,104 +10,107 @@
 -- `moveDue(queueName)` moves what is due into the gates, and returns the next due time. `takeTurn(queueName, count, start)`
 -- makes the events active whose turn it is, at most `count`; it returns if others are left,
 -- and if it may have changed a due time. `start(id, serviceType)` returns `false` if the event
--- is gone, and `nil` to take no further one.
+-- is gone, and `nil` to take no further one. `addActive(name, ids)` adds events to the list of active ones.
 
 local function nextDueTime(name)
   return tonumber(call('ZRANGE', key('due', name), '0', '0', 'WITHSCORES')[2])
 end
 
-local function enterDue(name)
-  local left = constants.maxDuePerFetch
-  for _, serviceType in ipairs(call('ZRANGEBYSCORE', key('due', name), '-inf', now, 'LIMIT', 0, left)) do
-    if left <= 0 then break end
-    local delayed = key('delayed', serviceType)
-    local ids = call('ZRANGEBYSCORE', delayed, '-inf', now, 'LIMIT', 0, left)
-    for _, id in ipairs(ids) do
-      local queue = jobQueue(serviceType, id)
-      call('ZREM', delayed, id)
-      if queue then
-        local order, window = unpack(call('HMGET', queue .. id, 'order', 'window'))
-        if window then closeWindow(serviceType, id) end
-        enterGate(serviceType, id, order)
+local moveDue, takeTurn, addActive
+do
+  local function enterDue(name)
+    local left = constants.maxDuePerFetch
+    for _, serviceType in ipairs(call('ZRANGEBYSCORE', key('due', name), '-inf', now, 'LIMIT', 0, left)) do
+      if left <= 0 then break end
+      local delayed = key('delayed', serviceType)
+      local ids = call('ZRANGEBYSCORE', delayed, '-inf', now, 'LIMIT', 0, left)
+      for _, id in ipairs(ids) do
+        local queue = jobQueue(serviceType, id)
+        call('ZREM', delayed, id)
+        if queue then
+          local order, window = unpack(call('HMGET', queue .. id, 'order', 'window'))
+          if window then closeWindow(serviceType, id) end
+          enterGate(serviceType, id, order)
+        end
       end
+      if #ids > 0 then changesOf(serviceType) end
+      left = left - #ids - 1
+      if left > 0 and stateOf(serviceType).hasTimers then left = left - resolveDue(serviceType, left) end
+      arrange(serviceType)
     end
-    if #ids > 0 then changesOf(serviceType) end
-    left = left - #ids - 1
-    if left > 0 and stateOf(serviceType).hasTimers then left = left - resolveDue(serviceType, left) end
-    arrange(serviceType)
+    writeChanges()
   end
-  writeChanges()
-end
 
-local function moveDue(name)
-  local dueAt = nextDueTime(name)
-  if not dueAt or dueAt > now then return dueAt end
-  enterDue(name)
-  return nextDueTime(name)
-end
+  function moveDue(name)
+    local dueAt = nextDueTime(name)
+    if not dueAt or dueAt > now then return dueAt end
+    enterDue(name)
+    return nextDueTime(name)
+  end
 
-local function addActive(name, ids)
-  if #ids > 0 then call('LPUSH', queueKey(name) .. 'active', unpack(ids)) end
-end
+  function addActive(name, ids)
+    if #ids > 0 then call('LPUSH', queueKey(name) .. 'active', unpack(ids)) end
+  end
 
-local function takeLimited(name, serviceType, turn, start)
-  local id, keyName = takeFromGate(serviceType)
-  if not id then
-    endTurn(serviceType)
-    call('ZREM', key('turns', name), serviceType)
-  elseif start(id, serviceType) then
-    addActive(name, { id })
-    call('SET', key('turn', name), turn)
-    countTaken(serviceType, 1)
-    countStart(serviceType)
-    if keyName then
-      countKeyStart(serviceType, queueKey(name) .. id, keyName)
+  local function takeLimited(name, serviceType, turn, start)
+    local id, keyName = takeFromGate(serviceType)
+    if not id then
+      endTurn(serviceType)
+      call('ZREM', key('turns', name), serviceType)
+    elseif start(id, serviceType) then
+      addActive(name, { id })
+      call('SET', key('turn', name), turn)
+      countTaken(serviceType, 1)
+      countStart(serviceType)
+      if keyName then
+        countKeyStart(serviceType, queueKey(name) .. id, keyName)
+        arrangeKeyQueue(serviceType, keyName)
+      end
+      call('ZADD', key('turns', name), turn + 1, serviceType)
+      arrange(serviceType)
+    elseif keyName then
       arrangeKeyQueue(serviceType, keyName)
     end
-    call('ZADD', key('turns', name), turn + 1, serviceType)
-    arrange(serviceType)
-  elseif keyName then
-    arrangeKeyQueue(serviceType, keyName)
   end
-end
 
--- A type that is alone has all turns. Only its concurrency limits it.
-local function takePlain(name, serviceType, most, start)
-  local gate, state = key('gate', serviceType), stateOf(serviceType)
-  local count = state.concurrency and math.max(math.min(most, state.concurrency - state.taken), 0) or most
-  local ids = call('ZRANGE', gate, '0', count)
-  local taken, started = 0, {}
-  for index = 1, math.min(#ids, count) do
-    local isStarted = start(ids[index], serviceType)
-    if isStarted == nil then break end
-    taken = index
-    if isStarted then started[#started + 1] = ids[index] end
+  -- A type that is alone has all turns. Only its concurrency limits it.
+  local function takePlain(name, serviceType, most, start)
+    local gate, state = key('gate', serviceType), stateOf(serviceType)
+    local count = state.concurrency and math.max(math.min(most, state.concurrency - state.taken), 0) or most
+    local ids = call('ZRANGE', gate, '0', count)
+    local taken, started = 0, {}
+    for index = 1, math.min(#ids, count) do
+      local isStarted = start(ids[index], serviceType)
+      if isStarted == nil then break end
+      taken = index
+      if isStarted then started[#started + 1] = ids[index] end
+    end
+    if taken > 0 then call('ZREM', gate, unpack(ids, 1, taken)) end
+    addActive(name, started)
+    countTaken(serviceType, #started)
+    return #ids > taken and (not state.concurrency or state.taken < state.concurrency)
   end
-  if taken > 0 then call('ZREM', gate, unpack(ids, 1, taken)) end
-  addActive(name, started)
-  countTaken(serviceType, #started)
-  return #ids > taken and (not state.concurrency or state.taken < state.concurrency)
-end
 
-local function takeTurn(name, count, start)
-  local turns = key('turns', name)
-  local first = call('ZRANGE', turns, '0', '1', 'WITHSCORES')
-  local serviceType, turn, isAlone = first[1], first[2], #first == 2
-  if not serviceType then return false end
-  local state = stateOf(serviceType)
-  if state.max or state.hadKeys then
-    takeLimited(name, serviceType, turn, start)
-    return call('EXISTS', turns) == 1, true
-  elseif not takePlain(name, serviceType, isAlone and count or 1, start) then
-    call('SET', key('turn', name), turn)
-    call('HSET', key('dispatch', serviceType), 'turn', turn)
-    call('ZREM', turns, serviceType)
-    return not isAlone
-  elseif not isAlone then
-    call('SET', key('turn', name), turn)
-    call('ZADD', turns, turn + 1, serviceType)
+  function takeTurn(name, count, start)
+    local turns = key('turns', name)
+    local first = call('ZRANGE', turns, '0', '1', 'WITHSCORES')
+    local serviceType, turn, isAlone = first[1], first[2], #first == 2
+    if not serviceType then return false end
+    local state = stateOf(serviceType)
+    if state.max or state.hadKeys then
+      takeLimited(name, serviceType, turn, start)
+      return call('EXISTS', turns) == 1, true
+    elseif not takePlain(name, serviceType, isAlone and count or 1, start) then
+      call('SET', key('turn', name), turn)
+      call('HSET', key('dispatch', serviceType), 'turn', turn)
+      call('ZREM', turns, serviceType)
+      return not isAlone
+    elseif not isAlone then
+      call('SET', key('turn', name), turn)
+      call('ZADD', turns, turn + 1, serviceType)
+    end
+    return true
   end
-  return true
 end
 
 -- `leaseJobs(name, lifetimeMs)` takes the place of `moveToActive` of BullMQ: it takes events from the gates, several per
@@ -145,9 +148,12 @@ do
   local function leavesToNewer(id, serviceType, needs)
     local owner = serviceType or call('HGET', queue .. id, 'serviceType')
     if not owner or versionOf(owner, process) >= tonumber(needs) then return false end
-    if not serviceType then countReturned(owner) end
     holdOnToKey(owner, queue .. id)
     awaitVersion(owner, id, needs)
+    if not serviceType then
+      countReturned(owner)
+      arrange(owner)
+    end
     return true
   end
 

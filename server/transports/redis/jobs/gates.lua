@@ -4,24 +4,13 @@
 --- @include "./type-states.lua"
 
 -- Moves of a job between the sets and lists of its worker queue, which are laid out as BullMQ 6 expects them. `queue`
--- is the prefix of the queue's keys. `endLease(queue, id)` returns 1 if the job was leased; `leaveActive(queue, id)` does
--- the same for a job whose lock is deleted with it.
+-- is the prefix of the queue's keys.
 
 local woken
 local function wakeWorker(queue)
   if woken[queue] then return end
   woken[queue] = true
   call('ZADD', queue .. 'marker', '0', '0')
-end
-
--- An id that stays in "stalled" has no effect: BullMQ looks for it among the active jobs.
-local function leaveActive(queue, id)
-  return call('LREM', queue .. 'active', '-1', id)
-end
-
-local function endLease(queue, id)
-  call('DEL', queue .. id .. ':lock')
-  return leaveActive(queue, id)
 end
 
 -- The gate in front of the worker queues. Events that wait stand in the gate of their service type, ordered by
@@ -111,8 +100,7 @@ end
 local function countReturned(serviceType)
   local state = stateOf(serviceType)
   if not state.concurrency then return end
-  state.taken = math.max(state.taken - 1, 0)
-  call('HSET', key('dispatch', serviceType), 'taken', state.taken)
+  state.taken, state.hasReturned = math.max(state.taken - 1, 0), true
   changedTypes[serviceType] = true
 end
 
@@ -181,6 +169,10 @@ do
 
   function arrange(serviceType)
     local state = stateOf(serviceType)
+    if state.hasReturned then
+      call('HSET', key('dispatch', serviceType), 'taken', state.taken)
+      state.hasReturned = false
+    end
     local wakeAt = tonumber(call('ZRANGE', key('delayed', serviceType), '0', '0', 'WITHSCORES')[2])
     if state.hadKeys and sortWaiting(serviceType) then wakeAt = now end
     if state.hadKeys and not state.keys then forgetKeyQueues(serviceType) end
