@@ -4,6 +4,7 @@ import type { Redis } from 'ioredis';
 import { type EventStarter, loneEvents } from '../../lone-events.js';
 import { awaitOwnMarker, type Bullmq, openQueueBackend, type QueueBackend } from '../connection/bullmq.js';
 import { queueKey } from '../connection/keys.js';
+import { argumentBatches } from '../connection/script-limits.js';
 import { isTransient } from '../redis-errors.js';
 import type { RedisSettings } from '../redis-options.js';
 import type { FetchedJob, LeaseRecorder } from './lease-recorder.js';
@@ -133,18 +134,32 @@ export class WorkerQueue implements EventStarter {
     this.#awaitingResume.clear();
   }
 
-  /** Fetches jobs one after the other while there are jobs and slots; each chain then continues by itself. */
+  /**
+   * Fetches jobs while there are jobs and slots; each chain then continues by itself. Twice as many are fetched at a time
+   * as long as all are found: a queue with a backlog soon has all slots, and one with a single job costs one lease.
+   */
   async #takeJobs(): Promise<void> {
+    let wanted = 1;
     while (!this.#stopped.signal.aborted) {
       const wasWoken = this.#isDrained && (await this.#waitForJob());
       const reserved = await this.#reserve(wasWoken);
       if (reserved === undefined) continue;
-      const job = await this.#fetch(reserved.slots);
-      if (job === undefined) continue;
-      const chain = this.#runChain(job, reserved.slots);
-      this.#chains.add(chain);
-      void chain.finally(() => this.#chains.delete(chain));
+      const { slots } = reserved;
+      const fetches = [this.#takeJob(slots)];
+      while (fetches.length < wanted && (slots === undefined || slots.tryTake())) fetches.push(this.#takeJob(slots));
+      const areFound = (await Promise.all(fetches)).every((isFound) => isFound);
+      wanted = areFound ? Math.min(wanted * 2, argumentBatches.maxSize) : 1;
     }
+  }
+
+  /** Fetches a job, and begins its chain. Resolves with `false` if there is none. */
+  async #takeJob(slots: Slots | undefined): Promise<boolean> {
+    const job = await this.#fetch(slots);
+    if (job === undefined) return false;
+    const chain = this.#runChain(job, slots);
+    this.#chains.add(chain);
+    void chain.finally(() => this.#chains.delete(chain));
+    return true;
   }
 
   /** Handles a job, then the next one at once: its fetch shares the call that records the outcome. */
