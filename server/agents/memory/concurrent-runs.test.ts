@@ -85,6 +85,24 @@ describe('runs of one conversation', () => {
     expect(locked).toHaveBeenCalled();
   });
 
+  test('of which one attempt lives at a time take the lease of an earlier attempt over, not that of another run', async () => {
+    const attemptOf = (owner: string) =>
+      new ConversationMemory({ transport: otherProcess(transport) }).lock('a', 'resumed', undefined, owner);
+    const killed = await attemptOf('run 1');
+    const resumed = await attemptOf('run 1');
+    const other = vi.fn();
+    void attemptOf('run').then(other);
+    await clock.advance(60_000);
+    expect(other).not.toHaveBeenCalled();
+    // Of one that was not killed after all.
+    await killed();
+    await clock.advance(2_000);
+    expect(other).not.toHaveBeenCalled();
+    await resumed();
+    await clock.advance(2_000);
+    expect(other).toHaveBeenCalled();
+  });
+
   test('stop waiting when they are aborted, and let the next one through', async () => {
     const memory = new ConversationMemory({ transport });
     const release = await memory.lock('a', 'aborted');

@@ -48,7 +48,8 @@ const firstPollMs = 25;
 const maxPollMs = 1_000;
 
 /**
- * Waits for the lease on a key, and returns a function that releases it. The lease is renewed until then.
+ * Waits for the lease on a key, and returns a function that releases it. The lease is renewed until then. One that an
+ * earlier attempt of the same owner has is taken over: its process has died, or has lost the run.
  *
  * A process that is paused for longer than `leaseMs` loses its lease without noticing. The messages of two runs may
  * then alternate in the store, and their `exchange` still separates them.
@@ -57,18 +58,22 @@ export async function acquireLease(
   kv: KeyValueStore,
   clock: Clock,
   key: string,
+  owner: string,
   signal: AbortSignal | undefined,
 ): Promise<() => Promise<void>> {
-  const token = crypto.randomUUID();
+  const token = `${owner} ${crypto.randomUUID()}`;
   for (let pollMs = firstPollMs; ; pollMs = Math.min(2 * pollMs, maxPollMs)) {
     signal?.throwIfAborted();
     if (await kv.set(key, token, { ttlMs: leaseMs, ifAbsent: true })) break;
+    const held = await kv.get(key);
+    const isOwn = held !== undefined && held.slice(0, held.lastIndexOf(' ')) === owner;
+    if (isOwn && (await kv.compareAndSet(key, held, token, { ttlMs: leaseMs }))) break;
     await delay(clock, pollMs, signal);
   }
   let isReleased = false;
   const renew = async (): Promise<void> => {
     try {
-      if ((await kv.get(key)) === token && !isReleased) await kv.set(key, token, { ttlMs: leaseMs });
+      await kv.compareAndSet(key, token, token, { ttlMs: leaseMs });
     } catch {
       // The store is unavailable: the run's own writes report it, and the next renewal tries again.
     }

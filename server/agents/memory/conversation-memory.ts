@@ -205,15 +205,21 @@ export class ConversationMemory implements AgentMemory {
    * Waits until no other run of any process uses the conversation, and returns a function that releases it. The lease
    * of a crashed process expires after 30 seconds. Rejects with the signal's reason.
    *
+   * @param owner run of which one attempt lives at a time: it takes the lease of an earlier attempt over
    * @throws {TransportUnavailableError}
    */
-  async lock(agentId: string, runId: string, signal?: AbortSignal): Promise<() => Promise<void>> {
+  async lock(
+    agentId: string,
+    runId: string,
+    signal?: AbortSignal,
+    owner: string = crypto.randomUUID(),
+  ): Promise<() => Promise<void>> {
     const { kv, clock } = this.#transport;
     const key = `agent-lease:${JSON.stringify([agentId, runId])}`;
     // Runs of several memories over one store wait for each other too.
     const leave = await ConversationQueue.of(kv).enter(key, signal);
     try {
-      const release = await acquireLease(kv, clock, key, signal);
+      const release = await acquireLease(kv, clock, key, owner, signal);
       return () => release().finally(leave);
     } catch (error) {
       leave();
@@ -272,8 +278,10 @@ export interface AgentMemory {
   /**
    * Waits until no other run uses the conversation, and returns a function that releases it. Without this method, runs
    * of one process wait for each other, and runs of different processes do not.
+   *
+   * @param owner run of which one attempt lives at a time: it need not wait for an earlier attempt
    */
-  lock?(agentId: string, runId: string, signal?: AbortSignal): Promise<() => Promise<void>>;
+  lock?(agentId: string, runId: string, signal?: AbortSignal, owner?: string): Promise<() => Promise<void>>;
 }
 
 const maxListed = 10_000;

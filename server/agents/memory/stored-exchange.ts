@@ -99,10 +99,14 @@ export class StoredExchange {
     this.earlier = withUniqueIds(earlier, callIdsOf(own?.messages ?? []));
   }
 
-  /** Waits for the other runs of the conversation, and reads it. Rejects with the signal's reason. */
-  static async open(options: ExchangeOptions): Promise<StoredExchange> {
+  /**
+   * Waits for the other runs of the conversation, and reads it. Rejects with the signal's reason.
+   *
+   * @param owner run of which one attempt lives at a time
+   */
+  static async open(options: ExchangeOptions, owner?: string): Promise<StoredExchange> {
     const { memory, agentName, conversationId, isShared, exchangeId, signal } = options;
-    const unlock = isShared ? await lock(memory, agentName, conversationId, signal) : () => {};
+    const unlock = isShared ? await lock(options, owner) : () => {};
     try {
       if (memory.compact !== undefined) await compact(memory, options);
       const messages = await abortable(memory.getMessages(agentName, conversationId, exchangeId), signal);
@@ -177,13 +181,11 @@ async function compact(
 }
 
 async function lock(
-  memory: AgentMemory,
-  agentName: string,
-  conversationId: string,
-  signal: AbortSignal | undefined,
+  { memory, agentName, conversationId, signal }: ExchangeOptions,
+  owner: string | undefined,
 ): Promise<() => Promise<void> | void> {
   if (memory.lock !== undefined) {
-    const locked = memory.lock(agentName, conversationId, signal);
+    const locked = memory.lock(agentName, conversationId, signal, owner);
     try {
       return await abortable(locked, signal);
     } catch (error) {
@@ -279,7 +281,7 @@ export async function openInRun(run: DurableRun, options: ExchangeOptions): Prom
   const key = JSON.stringify([agentName, conversationId]);
   const leave = isShared ? await ConversationQueue.of(run).enter(key, signal) : undefined;
   try {
-    const store = await run.hold(() => StoredExchange.open(options));
+    const store = await run.hold(() => StoredExchange.open(options, options.exchangeId));
     if (leave !== undefined) void store.released.then(leave);
     return store;
   } catch (error) {
