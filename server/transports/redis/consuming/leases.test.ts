@@ -303,6 +303,15 @@ it('tells a process of the runs alone that it waits for', async () => {
   expect(/cmdstat_publish:calls=(\d+)/.exec(statistics)?.[1]).toBe('1');
 });
 
+it('starts the events of a backlog with few calls', async () => {
+  const shop = await consume(['a'], { concurrency: 200 });
+  const calls = vi.spyOn(scripts.advanceJobs, 'run');
+  await shop.transport.publish(Array.from({ length: 200 }, () => envelope('a')));
+  await until(() => shop.waiting.length === 200);
+  // Each takes twice as many as the one before.
+  expect(calls.mock.calls.length).toBeLessThan(20);
+});
+
 it('ends many waiting runs in time that grows with their number', async () => {
   const { transport } = await consume([runs]);
   await transport.close({ drainMs: 0 });
