@@ -23,6 +23,8 @@ export default defineConfig(({ command, mode }) => {
       emptyOutDir: true,
       target: ['chrome123', 'firefox128', 'safari17.5'],
       modulePreload: { polyfill: false },
+      // Constants that stay `const` compress better than the `var` of a module's own scope.
+      rolldownOptions: { output: { topLevelVar: false } },
     },
     server: { proxy: { '/api': HUBLINE_API } },
   };
