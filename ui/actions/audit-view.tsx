@@ -1,11 +1,11 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { AuditBody } from '../../server/dashboard/protocol.js';
-import { formatAgo } from '../format/duration.js';
 import { Icon } from '../shared/icon.js';
 import { IdLink } from '../shared/links.js';
+import { MomentAndAge } from '../shared/times.js';
 import { EmptyState, TableSkeleton } from '../shared/view-section.js';
-import { BoundedRows, Moment, ViewTable, ViewTableCell, ViewTableNote } from '../shared/view-table.js';
+import { BoundedRows, ViewTable, ViewTableCell, ViewTableNote } from '../shared/view-table.js';
 import { viewPath } from '../state/navigation.js';
 import { useActions } from './actions.js';
 
@@ -78,8 +78,7 @@ function AuditRow({ entry, now, query }: { entry: Entry; now: number; query: str
   return (
     <tr>
       <th scope="row">
-        <Moment at={at} />
-        <ViewTableNote>{formatAgo(now - at)}</ViewTableNote>
+        <MomentAndAge at={at} now={now} />
       </th>
       <ViewTableCell label="Who">
         <bdi>{by}</bdi>

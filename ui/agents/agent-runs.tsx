@@ -1,17 +1,17 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { AgentRunIntrospection, StepIntrospection } from '../../server/dashboard/protocol.js';
-import { formatDateTime } from '../format/clock-time.js';
-import { formatAgo, formatDuration } from '../format/duration.js';
+import { formatDuration } from '../format/duration.js';
 import { formatCost, formatCount, UNKNOWN } from '../format/number.js';
 import { Count } from '../shared/counts.js';
 import { Icon } from '../shared/icon.js';
 import { RunLink } from '../shared/links.js';
+import { StateLabel } from '../shared/states.js';
+import { Ago } from '../shared/times.js';
 import { LoadedContent } from '../shared/view-section.js';
 import { BoundedRows, ViewTable, ViewTableCell, ViewTableNote } from '../shared/view-table.js';
 import type { Monitor } from '../state/monitor.js';
 import { type TraceState, turnFacts } from '../views/trace-rows.js';
-import { TRACE_STATE } from '../views/trace-table.js';
 
 export interface AgentRunsProps {
   readonly agent: string;
@@ -70,7 +70,6 @@ function RunRows({ run, now, query }: RunRowsProps): JSX.Element {
   const [isOpen, setOpen] = useState(false);
   const { id, kind, type, step, status, turns, toolCalls, usage, error, startedAt, lastAt, steps } = run;
   const isOver = status === 'completed' || status === 'failed';
-  const [icon, label, tone] = TRACE_STATE.get(status) ?? ['dot', status, 'muted'];
   return (
     <>
       <tr>
@@ -84,10 +83,7 @@ function RunRows({ run, now, query }: RunRowsProps): JSX.Element {
           )}
         </th>
         <ViewTableCell label="Status">
-          <span class={`state is-${tone}`}>
-            <Icon name={icon} />
-            {label}
-          </span>
+          <StateLabel state={status} />
         </ViewTableCell>
         <ViewTableCell label="Turns">
           {steps.length === 0 ? (
@@ -109,9 +105,7 @@ function RunRows({ run, now, query }: RunRowsProps): JSX.Element {
         <ViewTableCell label="Cost">{usage.cost === undefined ? UNKNOWN : formatCost(usage.cost)}</ViewTableCell>
         <ViewTableCell label="Took">{formatDuration((isOver ? lastAt : now) - startedAt)}</ViewTableCell>
         <ViewTableCell label="Started">
-          <time dateTime={new Date(startedAt).toISOString()} title={formatDateTime(startedAt)}>
-            {formatAgo(now - startedAt)}
-          </time>
+          <Ago at={startedAt} now={now} />
         </ViewTableCell>
       </tr>
       {isOpen && (
@@ -131,16 +125,12 @@ function RunRows({ run, now, query }: RunRowsProps): JSX.Element {
 
 function Turn({ step }: { step: StepIntrospection }): JSX.Element {
   const { name, state, facts, isCall } = describeTurn(step);
-  const [icon, label, tone] = TRACE_STATE.get(state) ?? ['dot', state, 'muted'];
   return (
     <li class={isCall ? 'turn is-call' : 'turn'}>
       <span class="turn-name">
         <bdi>{name}</bdi>
       </span>
-      <span class={`state is-${tone}`}>
-        <Icon name={icon} />
-        {label}
-      </span>
+      <StateLabel state={state} />
       <span class="turn-time">{formatDuration(step.durationMs ?? null)}</span>
       <span class="turn-facts">{facts.join(' · ')}</span>
     </li>

@@ -1,11 +1,12 @@
 import type { JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import type { AgentOverview } from '../../server/dashboard/protocol.js';
 import { HourBars } from '../charts/hour-bars.js';
 import { formatDuration, formatPercentile } from '../format/duration.js';
 import { formatCost, formatCount, formatPercent, UNKNOWN } from '../format/number.js';
 import { Segments } from '../shared/choices.js';
 import { Count } from '../shared/counts.js';
+import { useShown } from '../shared/use-element.js';
 import { ViewSection } from '../shared/view-section.js';
 import { useSorted, ViewTable, ViewTableCell, ViewTableNote } from '../shared/view-table.js';
 import type { Monitor } from '../state/monitor.js';
@@ -227,10 +228,7 @@ function AgentRow({ agent, uses, isOpen, now, allTokens, query }: AgentRowProps)
   const delegates = agent.delegates.filter((other) => !handoffs.includes(other));
   const { tokenBudget, costBudget } = agent;
   const day = spentInDay(agent, now);
-  const row = useRef<HTMLTableRowElement>(null);
-  useEffect(() => {
-    if (isOpen) row.current?.scrollIntoView({ block: 'nearest' });
-  }, [isOpen]);
+  const row = useShown<HTMLTableRowElement>(isOpen);
   const { total, begun, failureRatio, exceptions } = summarizeRuns(agent);
   const { cachedTokens, reasoningTokens } = tokenUsage;
   return (

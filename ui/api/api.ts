@@ -73,64 +73,36 @@ export interface RunQuery {
  * @param base URL of the dashboard with a trailing slash
  */
 export function createApi(base: string): Api {
+  const read = async <T>(query: URLSearchParams | string, decode: Decoder<T>, signal: AbortSignal): Promise<T> => {
+    const { body } = await fetchJson(`${base}api/introspection?${query}`, signal);
+    return parseBody(decode, body);
+  };
+  const named = (name: string, value: string): string => `${name}=${encodeURIComponent(wellFormed(value))}`;
   return {
     introspection: async (signal) => {
       const { body, sentAt } = await fetchJson(`${base}api/introspection?events=columns`, signal);
-      return { introspection: parseIntrospection(body), sentAt };
-    },
-    range: async (from, to, signal) => {
-      const { body } = await fetchJson(`${base}api/introspection?from=${from}&to=${to}`, signal);
-      return parseRange(body);
+      return { introspection: parseBody(introspection, body), sentAt };
     },
     event: async (type, signal) => {
       const { body } = await fetchJson(`${base}api/events/${encodeURIComponent(wellFormed(type))}`, signal);
-      return parseEvent(body);
+      return decodeBody(eventBody, body);
     },
-    request: async (id, signal) => {
-      const { body } = await fetchJson(
-        `${base}api/introspection?request=${encodeURIComponent(wellFormed(id))}`,
-        signal,
-      );
-      return parseRequest(body);
-    },
-    tagged: async (tag, signal) => {
-      const { body } = await fetchJson(`${base}api/introspection?tag=${encodeURIComponent(wellFormed(tag))}`, signal);
-      return parseView(taggedEvents, body);
-    },
-    waits: async (signal) => {
-      const { body } = await fetchJson(`${base}api/introspection?view=waits`, signal);
-      return parseView(waits, body);
-    },
-    processes: async (signal) => {
-      const { body } = await fetchJson(`${base}api/introspection?view=processes`, signal);
-      return parseView(processes, body);
-    },
-    errors: async (signal) => {
-      const { body } = await fetchJson(`${base}api/introspection?view=errors`, signal);
-      return parseView(errors, body);
-    },
-    outlooks: async (signal) => {
-      const { body } = await fetchJson(`${base}api/introspection?view=schedules`, signal);
-      return parseView(outlooks, body);
-    },
-    agentRuns: async (agent, signal) => {
-      const query = encodeURIComponent(wellFormed(agent));
-      const { body } = await fetchJson(`${base}api/introspection?agent=${query}`, signal);
-      return parseView(agentRuns, body);
-    },
-    workflowRuns: async (workflow, signal) => {
-      const query = encodeURIComponent(wellFormed(workflow));
-      const { body } = await fetchJson(`${base}api/introspection?workflow=${query}`, signal);
-      return parseView(workflowRuns, body);
-    },
-    runs: async (workflow, { status, from, to, after }, signal) => {
+    range: (from, to, signal) => read(`from=${from}&to=${to}`, rangeCounts, signal),
+    request: (id, signal) => read(named('request', id), requestTrace, signal),
+    tagged: (tag, signal) => read(named('tag', tag), taggedEvents, signal),
+    waits: (signal) => read('view=waits', waits, signal),
+    processes: (signal) => read('view=processes', processes, signal),
+    errors: (signal) => read('view=errors', errors, signal),
+    outlooks: (signal) => read('view=schedules', outlooks, signal),
+    agentRuns: (agent, signal) => read(named('agent', agent), agentRuns, signal),
+    workflowRuns: (workflow, signal) => read(named('workflow', workflow), workflowRuns, signal),
+    runs: (workflow, { status, from, to, after }, signal) => {
       const query = new URLSearchParams({ runs: wellFormed(workflow) });
       if (status.length > 0) query.set('status', status.join());
       for (const [name, value] of Object.entries({ from, to, after })) {
         if (value !== undefined) query.set(name, String(value));
       }
-      const { body } = await fetchJson(`${base}api/introspection?${query}`, signal);
-      return parseView(runList, body);
+      return read(query, runList, signal);
     },
   };
 }
@@ -149,52 +121,13 @@ export const rangeCounts: Decoder<RangeCounts> = object<RangeCounts>({
 });
 
 /**
- * Parses the body of `GET /api/introspection?events=columns`.
+ * Parses a body of `GET /api/introspection`.
  *
  * @throws {RequestError} if the protocol or the shape is not the expected one
  */
-export function parseIntrospection(body: unknown): Introspection {
-  checkProtocol(body);
-  return decodeBody(introspection, body);
-}
-
-/**
- * Parses the body of `GET /api/introspection?from=&to=`.
- *
- * @throws {RequestError} if the protocol or the shape is not the expected one
- */
-export function parseRange(body: unknown): RangeCounts {
-  checkProtocol(body);
-  return decodeBody(rangeCounts, body);
-}
-
-/**
- * Parses the body of `GET /api/introspection?request=`.
- *
- * @throws {RequestError} if the protocol or the shape is not the expected one
- */
-function parseRequest(body: unknown): RequestTrace {
-  checkProtocol(body);
-  return decodeBody(requestTrace, body);
-}
-
-/**
- * Parses the body of a view, such as `GET /api/introspection?view=waits`.
- *
- * @throws {RequestError} if the protocol or the shape is not the expected one
- */
-function parseView<T>(decode: Decoder<T>, body: unknown): T {
+export function parseBody<T>(decode: Decoder<T>, body: unknown): T {
   checkProtocol(body);
   return decodeBody(decode, body);
-}
-
-/**
- * Parses the body of `GET /api/events/:type`.
- *
- * @throws {RequestError} if the shape is not the expected one
- */
-export function parseEvent(body: unknown): EventBody {
-  return decodeBody(eventBody, body);
 }
 
 function checkProtocol(body: unknown): void {

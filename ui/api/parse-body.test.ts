@@ -2,7 +2,12 @@ import { expect, test } from 'vitest';
 import { eventColumns } from '../../server/dashboard/routes/event-columns.js';
 import { createAnswers } from '../testing/answers.js';
 import { countsOf, detailOf, eventOf, introspectionOf, SERVER_NOW } from '../testing/test-data.js';
-import { parseEvent, parseIntrospection, parseRange } from './api.js';
+import { parseBody, rangeCounts } from './api.js';
+import { eventBody } from './decode-event.js';
+import { introspection } from './decode-introspection.js';
+import { decodeBody } from './decoder.js';
+
+const parseIntrospection = (body: unknown) => parseBody(introspection, body);
 
 const whole = {
   protocol: 2,
@@ -20,7 +25,7 @@ test('parses a body with unknown fields', () => {
   expect(parseIntrospection({ ...whole, later: true })).toMatchObject({
     events: { types: ['order.created', '__proto__'], metrics: { completed: [3, 0] } },
   });
-  expect(parseEvent(detailOf('a/b', countsOf(2)))).toMatchObject({ type: 'a/b', completed: 2 });
+  expect(decodeBody(eventBody, detailOf('a/b', countsOf(2)))).toMatchObject({ type: 'a/b', completed: 2 });
 });
 
 test('parses the bodies of a hub in trouble', () => {
@@ -28,8 +33,8 @@ test('parses the bodies of a hub in trouble', () => {
   const { events: overviews, ...rest } = answers.introspection(SERVER_NOW);
   const body = JSON.parse(JSON.stringify({ ...rest, events: eventColumns(overviews) }));
   expect(parseIntrospection(body).health.problems[0]?.eventType).toBe('refund.requested');
-  expect(parseEvent(answers.event('payment.requested', SERVER_NOW)).recentFailures).toHaveLength(20);
-  expect(parseRange(answers.range(SERVER_NOW - 60_000, SERVER_NOW)).events).toHaveLength(18);
+  expect(decodeBody(eventBody, answers.event('payment.requested', SERVER_NOW)).recentFailures).toHaveLength(20);
+  expect(parseBody(rangeCounts, answers.range(SERVER_NOW - 60_000, SERVER_NOW)).events).toHaveLength(18);
 });
 
 test('rejects another protocol with advice', () => {

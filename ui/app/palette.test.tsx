@@ -84,7 +84,7 @@ test('searches by a tag if types show theirs', async () => {
     within(row)
       .getAllByRole('cell')
       .map(({ textContent }) => textContent),
-  ).toEqual([' Failed', '1 min ago', 'CardError: declined']);
+  ).toEqual(['Failed', '1 min ago', 'CardError: declined']);
   expect(screen.getByText(/There are older ones/)).toBeDefined();
 });
 

@@ -2,17 +2,20 @@ import type { JSX } from 'preact';
 import { viewPath } from '../state/navigation.js';
 import { CopyButton } from './copy-button.js';
 
-export interface EventLinkProps {
+export interface TypeLinkProps {
+  /** @default 'event' */
+  readonly kind?: 'event' | 'workflow';
+  /** Event type, or name of the workflow. */
   readonly type: string;
   /** Query that the link retains. */
   readonly query: string;
   readonly class?: string;
 }
 
-/** Link to the panel of an event type. */
-export function EventLink({ type, query, class: name }: EventLinkProps): JSX.Element {
+/** Link to an event type or a workflow. */
+export function TypeLink({ kind = 'event', type, query, class: name }: TypeLinkProps): JSX.Element {
   return (
-    <a class={name} href={viewPath('events', type) + query} title={type}>
+    <a class={name} href={viewPath(kind === 'event' ? 'events' : 'workflows', type) + query} title={type}>
       <bdi>{type}</bdi>
     </a>
   );
@@ -42,30 +45,16 @@ export function IdLink({ id, name, query }: IdLinkProps): JSX.Element {
   );
 }
 
-export interface RunLinkProps {
+export interface RunLinkProps extends Pick<TypeLinkProps, 'type' | 'query'> {
   readonly id: string;
   readonly kind: 'event' | 'workflow';
-  /** Event type, or name of the workflow. */
-  readonly type: string;
-  /** Query that links retain. */
-  readonly query: string;
-}
-
-/** Event type or workflow of a run, as a link. */
-export function TypeLink({ kind, type, query }: Omit<RunLinkProps, 'id'>): JSX.Element {
-  if (kind === 'event') return <EventLink class="view-table-name" type={type} query={query} />;
-  return (
-    <a class="view-table-name" href={viewPath('workflows', type) + query}>
-      <bdi>{type}</bdi>
-    </a>
-  );
 }
 
 /** Event type or workflow of a run, and the id of the run, as links. */
 export function RunLink({ id, kind, type, query }: RunLinkProps): JSX.Element {
   return (
     <>
-      <TypeLink kind={kind} type={type} query={query} />
+      <TypeLink class="view-table-name" kind={kind} type={type} query={query} />
       <span class="view-table-note">
         <IdLink id={id} name={kind === 'workflow' ? 'run' : 'event'} query={query} />
       </span>

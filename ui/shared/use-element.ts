@@ -1,5 +1,5 @@
 import type { RefObject } from 'preact';
-import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 /** Interaction of the user with an element. */
 export interface Interaction {
@@ -86,6 +86,15 @@ export function useWidth(ref: RefObject<HTMLElement | null>): number {
     return () => observer.disconnect();
   }, [ref]);
   return width;
+}
+
+/** Returns a ref for an element that scrolls into view when it opens. */
+export function useShown<T extends HTMLElement>(isOpen: boolean): RefObject<T | null> {
+  const ref = useRef<T>(null);
+  useEffect(() => {
+    if (isOpen) ref.current?.scrollIntoView({ block: 'nearest' });
+  }, [isOpen]);
+  return ref;
 }
 
 /** Returns the number of pixels per rem. */

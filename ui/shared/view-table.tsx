@@ -1,6 +1,5 @@
 import type { ComponentChildren, JSX, RefObject } from 'preact';
 import { useRef, useState } from 'preact/hooks';
-import { formatMoment } from '../format/clock-time.js';
 import { formatCount } from '../format/number.js';
 import { compareNames } from '../state/hub-store.js';
 import { Select } from './choices.js';
@@ -159,9 +158,4 @@ export function BoundedRows<T>({ items, limit, noun, columns, children }: Bounde
       )}
     </>
   );
-}
-
-/** Time in the time zone of the viewer. */
-export function Moment({ at }: { at: number }): JSX.Element {
-  return <time dateTime={new Date(at).toISOString()}>{formatMoment(at, Date.now())}</time>;
 }

@@ -3,13 +3,12 @@ import { useState } from 'preact/hooks';
 import type { ErrorGroup, ErrorHour, ReleaseIntrospection } from '../../server/dashboard/protocol.js';
 import { ErrorGroupActions } from '../actions/subject-actions.js';
 import { latestRelease } from '../charts/release-marks.js';
-import { formatDateTime } from '../format/clock-time.js';
-import { formatAgo } from '../format/duration.js';
 import { formatCount } from '../format/number.js';
 import { Segments } from '../shared/choices.js';
 import { Count } from '../shared/counts.js';
 import { Icon } from '../shared/icon.js';
 import { IdLink, TypeLink } from '../shared/links.js';
+import { Ago } from '../shared/times.js';
 import { LoadedView } from '../shared/view-section.js';
 import { BoundedRows, useSorted, ViewTable, ViewTableCell, ViewTableNote } from '../shared/view-table.js';
 import type { Monitor } from '../state/monitor.js';
@@ -167,6 +166,7 @@ function ErrorRows({ group, isNew: isRecent, release, now, query }: ErrorRowsPro
         </th>
         <ViewTableCell label="In">
           <TypeLink
+            class="view-table-name"
             kind={workflow === undefined ? 'event' : 'workflow'}
             type={workflow ?? eventType ?? ''}
             query={query}
@@ -201,9 +201,7 @@ function ErrorRows({ group, isNew: isRecent, release, now, query }: ErrorRowsPro
                 {newest.map(({ id, at, attempt, step, release: inRelease }) => (
                   <li key={`${id} ${at}`}>
                     <IdLink id={id} name={workflow === undefined ? 'event' : 'run'} query={query} />
-                    <time dateTime={new Date(at).toISOString()} title={formatDateTime(at)}>
-                      {formatAgo(now - at)}
-                    </time>
+                    <Ago at={at} now={now} />
                     <span class="muted">
                       {[`attempt ${attempt}`, ...(step === undefined ? [] : [`step ${step}`]), inRelease]
                         .filter(Boolean)
@@ -230,9 +228,7 @@ interface SeenProps {
 function Seen({ label, at, release, now }: SeenProps): JSX.Element {
   return (
     <ViewTableCell label={label}>
-      <time dateTime={new Date(at).toISOString()} title={formatDateTime(at)}>
-        {formatAgo(now - at)}
-      </time>
+      <Ago at={at} now={now} />
       {release !== undefined && <ViewTableNote>{release}</ViewTableNote>}
     </ViewTableCell>
   );

@@ -6,12 +6,13 @@ import type { Processes as Body } from '../api/decode-views.js';
 import { viewerTimeZone } from '../format/clock-time.js';
 import { formatAge, formatAgo } from '../format/duration.js';
 import { formatCount, formatPercent, UNKNOWN } from '../format/number.js';
-import { EventLink, IdLink } from '../shared/links.js';
+import { IdLink, TypeLink } from '../shared/links.js';
+import { MomentAndAge } from '../shared/times.js';
 import { LoadedView } from '../shared/view-section.js';
-import { BoundedRows, Moment, ViewTable, ViewTableCell, ViewTableNote } from '../shared/view-table.js';
+import { BoundedRows, ViewTable, ViewTableCell, ViewTableNote } from '../shared/view-table.js';
 import { subscribeTo } from '../state/event-row.js';
 import type { Monitor } from '../state/monitor.js';
-import { type Navigation, viewPath } from '../state/navigation.js';
+import type { Navigation } from '../state/navigation.js';
 
 export interface ProcessesProps {
   readonly monitor: Monitor;
@@ -114,8 +115,7 @@ function LostProcesses({ lost, now }: { readonly lost: readonly LostProcess[]; r
                 <ViewTableNote>{releasedText(active)}</ViewTableNote>
               </ViewTableCell>
               <ViewTableCell label="Started">
-                <Moment at={startedAt} />
-                <ViewTableNote>{formatAgo(now - startedAt)}</ViewTableNote>
+                <MomentAndAge at={startedAt} now={now} />
               </ViewTableCell>
             </tr>
           )}
@@ -153,7 +153,7 @@ function TypeSlots({ monitor, query }: PartProps): JSX.Element | null {
             return (
               <tr key={row.type}>
                 <th scope="row">
-                  <EventLink class="view-table-name" type={row.type} query={query} />
+                  <TypeLink class="view-table-name" type={row.type} query={query} />
                   {isFull && <span class="tag is-full">full</span>}
                 </th>
                 <ViewTableCell label="Slots taken">
@@ -203,18 +203,10 @@ function Releases({ monitor }: Pick<PartProps, 'monitor'>): JSX.Element | null {
               </th>
               <ViewTableCell label="Service">{service}</ViewTableCell>
               <ViewTableCell label="Started">
-                <Moment at={startedAt} />
-                <ViewTableNote>{formatAgo(now - startedAt)}</ViewTableNote>
+                <MomentAndAge at={startedAt} now={now} />
               </ViewTableCell>
               <ViewTableCell label="Ended">
-                {endedAt === undefined ? (
-                  'runs'
-                ) : (
-                  <>
-                    <Moment at={endedAt} />
-                    <ViewTableNote>{formatAgo(now - endedAt)}</ViewTableNote>
-                  </>
-                )}
+                {endedAt === undefined ? 'runs' : <MomentAndAge at={endedAt} now={now} />}
               </ViewTableCell>
             </tr>
           )}
@@ -275,8 +267,7 @@ function ProcessRow({ process, handles, now, query, paused }: ProcessRowProps): 
         {formatPercent(process.loopBusy ?? null)}
       </ViewTableCell>
       <ViewTableCell label="Started">
-        <Moment at={startedAt} />
-        <ViewTableNote>{formatAgo(now - startedAt)}</ViewTableNote>
+        <MomentAndAge at={startedAt} now={now} />
       </ViewTableCell>
       <ViewTableCell label="Handles">
         <Handled handles={handles} query={query} />
@@ -303,15 +294,12 @@ function Handled({ handles, query }: Pick<ProcessRowProps, 'handles' | 'query'>)
         <ul class="handled">
           {events.map((type) => (
             <li key={type}>
-              <EventLink type={type} query={query} />
+              <TypeLink type={type} query={query} />
             </li>
           ))}
           {workflows.map((name) => (
             <li key={name}>
-              workflow{' '}
-              <a href={viewPath('workflows', name) + query}>
-                <bdi>{name}</bdi>
-              </a>
+              workflow <TypeLink kind="workflow" type={name} query={query} />
             </li>
           ))}
         </ul>

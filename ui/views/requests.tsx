@@ -5,20 +5,21 @@ import { useActions } from '../actions/actions.js';
 import { EventActions } from '../actions/subject-actions.js';
 import type { RequestTrace } from '../api/decode-event.js';
 import { useCrosshair } from '../charts/use-crosshair.js';
-import { formatDateTime } from '../format/clock-time.js';
-import { formatAgo, formatDuration } from '../format/duration.js';
+import { formatDuration } from '../format/duration.js';
 import { replayCode } from '../format/hub-code.js';
 import { formatCost, formatCount, UNKNOWN } from '../format/number.js';
 import { CodeToCopy } from '../shared/copy-button.js';
 import { Icon } from '../shared/icon.js';
-import { EventLink, IdLink } from '../shared/links.js';
+import { IdLink, TypeLink } from '../shared/links.js';
+import { lookOf } from '../shared/states.js';
+import { Ago } from '../shared/times.js';
 import { EmptyState, TableSkeleton } from '../shared/view-section.js';
 import type { Monitor } from '../state/monitor.js';
-import { type Navigation, viewPath } from '../state/navigation.js';
+import type { Navigation } from '../state/navigation.js';
 import { ExplanationList } from './explanation.js';
 import { BUCKETS, busyRows, isWithin, joinElements, traceAxis } from './trace-axis.js';
 import { spanOf, type TraceRow, type TraceSpan, traceRows } from './trace-rows.js';
-import { TRACE_STATE, TraceTable } from './trace-table.js';
+import { TraceTable } from './trace-table.js';
 
 export interface RequestViewProps {
   readonly monitor: Monitor;
@@ -175,17 +176,14 @@ function TraceFacts({ trace: { events }, spent, ms }: { trace: RequestTrace; spe
   const status = (['active', 'waiting', 'delayed', 'suspended'] as const).find((each) =>
     events.some((event) => event.status === each),
   );
-  const [icon, label, tone] =
-    failed > 0
-      ? (['triangle', `${formatCount(failed)} failed`, 'failed'] as const)
-      : (TRACE_STATE.get(status ?? 'completed') ?? (['dot', 'Pending', 'muted'] as const));
+  const [icon, label, tone] = lookOf(failed > 0 ? 'failed' : (status ?? 'completed'));
   const { tokens, cost, models } = spent;
   return (
     <dl class="card trace-facts">
       <Fact label="Status">
         <span class={`state is-${tone}`}>
           <Icon name={icon} />
-          {label}
+          {failed > 0 ? `${formatCount(failed)} failed` : label}
         </span>
       </Fact>
       <Fact label={pending > 0 ? 'So far' : 'Duration'}>{formatDuration(ms)}</Fact>
@@ -282,13 +280,7 @@ function EventFacts({ event, transport, now, query }: EventFactsProps): JSX.Elem
     <section class="card request-event" aria-label={`${kind === 'workflow' ? 'Run' : 'Event'} ${id}`}>
       <dl class="facts">
         <Fact label={kind === 'workflow' ? 'Workflow' : 'Event type'}>
-          {kind === 'workflow' ? (
-            <a href={viewPath('workflows', type) + query}>
-              <bdi>{type}</bdi>
-            </a>
-          ) : (
-            <EventLink type={type} query={query} />
-          )}
+          <TypeLink kind={kind} type={type} query={query} />
         </Fact>
         <Fact label="Id">
           <IdLink id={id} name={kind === 'workflow' ? 'run' : 'event'} query={query} />
@@ -303,9 +295,7 @@ function EventFacts({ event, transport, now, query }: EventFactsProps): JSX.Elem
           </Fact>
         )}
         <Fact label="Accepted">
-          <time dateTime={new Date(acceptedAt).toISOString()} title={formatDateTime(acceptedAt)}>
-            {formatAgo(now - acceptedAt)}
-          </time>
+          <Ago at={acceptedAt} now={now} />
         </Fact>
         <Fact label="Service">{service}</Fact>
         <Fact label="Attempt">{attempt}</Fact>

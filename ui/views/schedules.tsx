@@ -1,5 +1,4 @@
 import type { JSX } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
 import type { ScheduleOutlook } from '../../server/dashboard/protocol.js';
 import { PauseButton } from '../actions/subject-actions.js';
 import type { Schedule } from '../api/decode-introspection.js';
@@ -7,14 +6,16 @@ import { formatTick, formatTime, viewerTimeZone } from '../format/clock-time.js'
 import { formatAge, formatAgo, formatDuration } from '../format/duration.js';
 import { formatCount, UNKNOWN } from '../format/number.js';
 import { Icon } from '../shared/icon.js';
-import { EventLink, IdLink } from '../shared/links.js';
+import { IdLink, TypeLink } from '../shared/links.js';
+import { StateLabel } from '../shared/states.js';
+import { Moment, MomentAndAge } from '../shared/times.js';
+import { useShown } from '../shared/use-element.js';
 import { ViewSection } from '../shared/view-section.js';
-import { Moment, ViewTable, ViewTableCell, ViewTableNote } from '../shared/view-table.js';
+import { ViewTable, ViewTableCell, ViewTableNote } from '../shared/view-table.js';
 import { compareNames } from '../state/hub-store.js';
 import type { Monitor } from '../state/monitor.js';
-import { type Navigation, viewPath } from '../state/navigation.js';
+import type { Navigation } from '../state/navigation.js';
 import { hasRareTimes, scheduleText } from './schedule-text.js';
-import { TRACE_STATE } from './trace-table.js';
 
 export interface SchedulesProps {
   readonly monitor: Monitor;
@@ -169,10 +170,7 @@ function ScheduleRow({ schedule, last, isOpen, now, query }: ScheduleRowProps): 
     laterDueAt = [],
     paused,
   } = schedule;
-  const row = useRef<HTMLTableRowElement>(null);
-  useEffect(() => {
-    if (isOpen) row.current?.scrollIntoView({ block: 'nearest' });
-  }, [isOpen]);
+  const row = useShown<HTMLTableRowElement>(isOpen);
   return (
     <tr ref={row} data-open={isOpen}>
       <th scope="row">
@@ -183,13 +181,10 @@ function ScheduleRow({ schedule, last, isOpen, now, query }: ScheduleRowProps): 
         <PauseButton target={{ kind: 'schedule', name }} paused={paused} />
       </th>
       <ViewTableCell label="Starts">
-        {emit !== undefined && <EventLink type={emit} query={query} />}
+        {emit !== undefined && <TypeLink type={emit} query={query} />}
         {start !== undefined && (
           <>
-            workflow{' '}
-            <a href={viewPath('workflows', start) + query}>
-              <bdi>{start}</bdi>
-            </a>
+            workflow <TypeLink kind="workflow" type={start} query={query} />
           </>
         )}
       </ViewTableCell>
@@ -202,14 +197,7 @@ function ScheduleRow({ schedule, last, isOpen, now, query }: ScheduleRowProps): 
         )}
       </ViewTableCell>
       <ViewTableCell label="Last">
-        {lastDueAt === undefined ? (
-          'never'
-        ) : (
-          <>
-            <Moment at={lastDueAt} />
-            <ViewTableNote>{formatAgo(now - lastDueAt)}</ViewTableNote>
-          </>
-        )}
+        {lastDueAt === undefined ? 'never' : <MomentAndAge at={lastDueAt} now={now} />}
       </ViewTableCell>
       <ViewTableCell label="Outcome" isFailed={last?.status === 'failed'}>
         {last === undefined ? UNKNOWN : <Outcome last={last} query={query} />}
@@ -221,8 +209,7 @@ function ScheduleRow({ schedule, last, isOpen, now, query }: ScheduleRowProps): 
           'none'
         ) : (
           <>
-            <Moment at={nextDueAt} />
-            <ViewTableNote>in {formatAge(nextDueAt - now)}</ViewTableNote>
+            <MomentAndAge at={nextDueAt} now={now} />
             {hasRareTimes(schedule) &&
               laterDueAt.map((at) => (
                 <ViewTableNote key={at}>
@@ -248,13 +235,9 @@ function ScheduleRow({ schedule, last, isOpen, now, query }: ScheduleRowProps): 
 /** Status of the event or the run of a due time, with its duration or error. */
 function Outcome({ last, query }: { last: NonNullable<ScheduleOutlook['last']>; query: string }): JSX.Element {
   const { id, kind, status, runMs, error } = last;
-  const [icon, label, tone] = TRACE_STATE.get(status) ?? ['dot', status, 'muted'];
   return (
     <>
-      <span class={`state is-${tone}`}>
-        <Icon name={icon} />
-        {label}
-      </span>
+      <StateLabel state={status} />
       <ViewTableNote>
         <IdLink id={id} name={kind === 'workflow' ? 'run' : 'event'} query={query} />
         {runMs !== undefined && ` ${formatDuration(runMs)}`}

@@ -3,15 +3,15 @@ import { useRef, useState } from 'preact/hooks';
 import type { EventSummary, SearchBody } from '../../server/dashboard/protocol.js';
 import { useActions } from '../actions/actions.js';
 import { formatDateTime } from '../format/clock-time.js';
-import { formatAgo } from '../format/duration.js';
 import { Segments } from '../shared/choices.js';
 import { Icon } from '../shared/icon.js';
 import { RunLink } from '../shared/links.js';
+import { StateLabel } from '../shared/states.js';
+import { Ago } from '../shared/times.js';
 import { EmptyState, Failure, LoadedView, ViewSection } from '../shared/view-section.js';
 import { BoundedRows, ViewTable, ViewTableCell } from '../shared/view-table.js';
 import type { Monitor } from '../state/monitor.js';
 import type { Navigation } from '../state/navigation.js';
-import { TRACE_STATE } from './trace-table.js';
 
 export interface TaggedProps {
   readonly monitor: Monitor;
@@ -185,22 +185,16 @@ interface TaggedRowProps extends Pick<FoundEventsProps, 'now' | 'query'> {
 
 function TaggedRow({ event, now, query }: TaggedRowProps): JSX.Element {
   const { id, kind, type, status, acceptedAt, error } = event;
-  const [icon, label, tone] = TRACE_STATE.get(status) ?? ['dot', status, 'waiting'];
   return (
     <tr>
       <th scope="row">
         <RunLink id={id} kind={kind} type={type} query={query} />
       </th>
       <ViewTableCell label="Status" isFailed={status === 'failed'}>
-        <span class={`state is-${tone}`}>
-          <Icon name={icon} />
-        </span>{' '}
-        {label}
+        <StateLabel state={status} />
       </ViewTableCell>
       <ViewTableCell label="Accepted">
-        <time dateTime={new Date(acceptedAt).toISOString()} title={formatDateTime(acceptedAt)}>
-          {formatAgo(now - acceptedAt)}
-        </time>
+        <Ago at={acceptedAt} now={now} />
       </ViewTableCell>
       <ViewTableCell label="Error">{error === undefined ? '—' : `${error.name}: ${error.message}`}</ViewTableCell>
     </tr>

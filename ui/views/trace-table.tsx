@@ -3,11 +3,12 @@ import { useId, useRef } from 'preact/hooks';
 import type { Progress } from '../../server/dashboard/protocol.js';
 import { formatDuration } from '../format/duration.js';
 import { UNKNOWN } from '../format/number.js';
-import { Icon, type IconName } from '../shared/icon.js';
+import { Icon } from '../shared/icon.js';
+import { lookOf } from '../shared/states.js';
 import { useVisibleRange } from '../shared/use-element.js';
 import { viewPath } from '../state/navigation.js';
 import { type TraceAxis, tickStep } from './trace-axis.js';
-import type { TraceRow, TraceState } from './trace-rows.js';
+import type { TraceRow } from './trace-rows.js';
 
 export interface TraceTableProps {
   readonly rows: readonly TraceRow[];
@@ -101,7 +102,7 @@ interface RowProps {
 
 function Row({ row, index, axis, onToggle, isSelected, query }: RowProps): JSX.Element {
   const { key, depth, kind, name, state, bars, waitedMs, ranMs, note, progress, event, elements } = row;
-  const [icon, label, tone] = TRACE_STATE.get(state) ?? ['dot', state, 'muted'];
+  const [icon, label, tone] = lookOf(state);
   return (
     <tr
       class={`long-row trace-row is-${event === null ? 'part' : 'event'}`}
@@ -190,17 +191,3 @@ function Note({ text }: { text: string }): JSX.Element {
     </>
   );
 }
-
-/** Icon, word and tone of each state. A newer server may have others. */
-export const TRACE_STATE: ReadonlyMap<TraceState, readonly [icon: IconName, label: string, tone: string]> = new Map([
-  ['waiting', ['dashes', 'Waiting', 'waiting']],
-  ['delayed', ['clock', 'Delayed', 'suspended']],
-  ['active', ['running', 'Running', 'active']],
-  ['retrying', ['refresh', 'Retrying', 'retrying']],
-  ['suspended', ['pause', 'Suspended', 'suspended']],
-  ['completed', ['check', 'Completed', 'completed']],
-  ['filtered', ['check', 'Filtered', 'waiting']],
-  ['failed', ['triangle', 'Failed', 'failed']],
-  ['cancelled', ['close', 'Cancelled', 'waiting']],
-  ['interrupted', ['close', 'Interrupted', 'suspended']],
-]);

@@ -2,13 +2,14 @@ import type { JSX } from 'preact';
 import type { WaitIntrospection } from '../../server/dashboard/protocol.js';
 import { DecideActions } from '../actions/subject-actions.js';
 import { viewerTimeZone } from '../format/clock-time.js';
-import { formatAge, formatAgo } from '../format/duration.js';
+import { formatAge } from '../format/duration.js';
 import { approveCode } from '../format/hub-code.js';
 import { formatCount } from '../format/number.js';
 import { CodeToCopy } from '../shared/copy-button.js';
 import { IdLink, TypeLink } from '../shared/links.js';
+import { MomentAndAge } from '../shared/times.js';
 import { LoadedView } from '../shared/view-section.js';
-import { BoundedRows, Moment, ViewTable, ViewTableCell, ViewTableNote } from '../shared/view-table.js';
+import { BoundedRows, ViewTable, ViewTableCell, ViewTableNote } from '../shared/view-table.js';
 import type { Monitor } from '../state/monitor.js';
 import type { Navigation } from '../state/navigation.js';
 import { waitText } from '../workflows/workflow-summary.js';
@@ -121,7 +122,7 @@ function ApprovalRow({ wait, now, query, transport }: RowProps & { transport: st
   return (
     <tr>
       <th scope="row">
-        <TypeLink kind={wait.kind} type={wait.type} query={query} />
+        <TypeLink class="view-table-name" kind={wait.kind} type={wait.type} query={query} />
         <RunId wait={wait} query={query} />
       </th>
       <ViewTableCell label="Tool">
@@ -129,7 +130,9 @@ function ApprovalRow({ wait, now, query, transport }: RowProps & { transport: st
         <ViewTableNote>{step.name}</ViewTableNote>
       </ViewTableCell>
       <SinceCell wait={wait} now={now} />
-      <ViewTableCell label="Timeout">{dueAt === undefined ? 'none' : <Due at={dueAt} now={now} />}</ViewTableCell>
+      <ViewTableCell label="Timeout">
+        {dueAt === undefined ? 'none' : <MomentAndAge at={dueAt} now={now} />}
+      </ViewTableCell>
       <ViewTableCell label="Approve">
         <DecideActions
           wait={wait}
@@ -193,7 +196,7 @@ function GroupRows({
     <>
       <tr class="wait-group">
         <th scope="rowgroup" colSpan={WAIT_COLUMNS.length}>
-          <TypeLink kind={kind} type={type} query={query} /> <bdi>{step}</bdi>{' '}
+          <TypeLink class="view-table-name" kind={kind} type={type} query={query} /> <bdi>{step}</bdi>{' '}
           <ListedCount count={waits.length} isTruncated={isTruncated} />
         </th>
       </tr>
@@ -213,7 +216,9 @@ function WaitRow({ wait, now, query }: RowProps): JSX.Element {
       </th>
       <ViewTableCell label="Waits for">{waitText(wait.step)}</ViewTableCell>
       <SinceCell wait={wait} now={now} />
-      <ViewTableCell label="Until">{dueAt === undefined ? 'no limit' : <Due at={dueAt} now={now} />}</ViewTableCell>
+      <ViewTableCell label="Until">
+        {dueAt === undefined ? 'no limit' : <MomentAndAge at={dueAt} now={now} />}
+      </ViewTableCell>
     </tr>
   );
 }
@@ -230,18 +235,8 @@ function SinceCell({ wait: { step }, now }: Pick<RowProps, 'wait' | 'now'>): JSX
   const since = step.waitsFor?.since ?? now;
   return (
     <ViewTableCell label="Since">
-      <Moment at={since} />
-      <ViewTableNote>{formatAgo(now - since)}</ViewTableNote>
+      <MomentAndAge at={since} now={now} />
     </ViewTableCell>
-  );
-}
-
-function Due({ at, now }: { at: number; now: number }): JSX.Element {
-  return (
-    <>
-      <Moment at={at} />
-      <ViewTableNote>{at > now ? `in ${formatAge(at - now)}` : 'now'}</ViewTableNote>
-    </>
   );
 }
 

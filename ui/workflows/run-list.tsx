@@ -1,10 +1,11 @@
 import type { JSX } from 'preact';
 import type { RunIntrospection, StepIntrospection } from '../../server/dashboard/protocol.js';
-import { formatDateTime, formatMoment } from '../format/clock-time.js';
-import { formatAge, formatAgo, formatDuration } from '../format/duration.js';
+import { formatMoment } from '../format/clock-time.js';
+import { formatAge, formatDuration } from '../format/duration.js';
 import { formatCount } from '../format/number.js';
-import { Icon, type IconName } from '../shared/icon.js';
 import { IdLink } from '../shared/links.js';
+import { lookOf, StateLabel } from '../shared/states.js';
+import { Ago } from '../shared/times.js';
 import { type State, stepState, waitText } from './workflow-summary.js';
 
 export interface RunListProps {
@@ -36,15 +37,13 @@ function RunLine({ run, serverNow, query }: RunLineProps): JSX.Element {
   return (
     <li class="run">
       <div class="run-line">
-        <RunState status={status} />
+        <StateLabel state={status} />
         <IdLink id={id} name="run" query={query} />
         <Segments run={run} serverNow={serverNow} />
         <span class="run-total" title={endedAt === undefined ? 'Since acceptance' : 'From acceptance to end'}>
           {formatDuration((endedAt ?? serverNow) - acceptedAt)}
         </span>
-        <time dateTime={new Date(acceptedAt).toISOString()} title={formatDateTime(acceptedAt)}>
-          {formatAgo(serverNow - acceptedAt)}
-        </time>
+        <Ago at={acceptedAt} now={serverNow} />
       </div>
       {error && (
         <p class="run-note" title={error.message}>
@@ -67,7 +66,7 @@ function Segments({ run, serverNow }: { run: RunIntrospection; serverNow: number
   return (
     <ol class="run-segments" aria-label="Steps">
       {atMost(runSegments(run, serverNow)).map(({ key, name, status, durationMs }) => {
-        const text = `${name}: ${STATE_LABEL[status].toLowerCase()}, ${formatDuration(durationMs)}`;
+        const text = `${name}: ${lookOf(status)[1].toLowerCase()}, ${formatDuration(durationMs)}`;
         return (
           <li key={key} class={`run-segment is-${status}`} style={{ flexGrow: growOf(durationMs) }} title={text}>
             <span class="visually-hidden">{text}</span>
@@ -149,34 +148,4 @@ export function atMost(segments: readonly RunSegment[]): readonly RunSegment[] {
 export function failedFirst<T extends RunIntrospection>(runs: readonly T[]): readonly T[] {
   const isFailed = ({ status }: T): boolean => status === 'failed';
   return [...runs.filter(isFailed), ...runs.filter((run) => !isFailed(run))];
-}
-
-export const STATE_LABEL: Record<State, string> = {
-  waiting: 'Waiting',
-  active: 'Running',
-  retrying: 'Retrying',
-  suspended: 'Suspended',
-  completed: 'Completed',
-  failed: 'Failed',
-  cancelled: 'Cancelled',
-};
-
-export const STATE_ICON: Record<State, IconName> = {
-  waiting: 'dashes',
-  active: 'running',
-  retrying: 'refresh',
-  suspended: 'pause',
-  completed: 'check',
-  failed: 'triangle',
-  cancelled: 'close',
-};
-
-/** Status of a run or of a step, with its icon. */
-function RunState({ status }: { status: State }): JSX.Element {
-  return (
-    <span class={`state is-${status}`}>
-      <Icon name={STATE_ICON[status]} />
-      {STATE_LABEL[status]}
-    </span>
-  );
 }

@@ -5,13 +5,13 @@ import { formatDuration } from '../format/duration.js';
 import { formatCount, formatPercent, UNKNOWN } from '../format/number.js';
 import { Count } from '../shared/counts.js';
 import { Icon } from '../shared/icon.js';
-import { EventLink } from '../shared/links.js';
+import { TypeLink } from '../shared/links.js';
+import { lookOf } from '../shared/states.js';
 import { pixelsPerRem, useWidth } from '../shared/use-element.js';
 import { shownReceived } from '../state/event-row.js';
 import type { HubStore } from '../state/hub-store.js';
 import { viewPath } from '../state/navigation.js';
 import { layoutGraph, NODE_HEIGHT, type Point } from './graph-layout.js';
-import { STATE_ICON, STATE_LABEL } from './run-list.js';
 import {
   type FollowUp,
   followUpsOf,
@@ -253,13 +253,16 @@ function StepNode({ step, query }: { step: StepSummary; query: string }): JSX.El
           {medianMs === null ? UNKNOWN : formatDuration(medianMs)}
         </span>
         <span class="node-counts">
-          {CURRENT.filter((status) => runs[status] > 0).map((status) => (
-            <span key={status} class={`node-count is-${status}`} title={`${STATE_LABEL[status]} now`}>
-              <Icon name={STATE_ICON[status]} />
-              <span class="visually-hidden">{STATE_LABEL[status]}: </span>
-              {runs[status]}
-            </span>
-          ))}
+          {CURRENT.filter((status) => runs[status] > 0).map((status) => {
+            const [icon, label] = lookOf(status);
+            return (
+              <span key={status} class={`node-count is-${status}`} title={`${label} now`}>
+                <Icon name={icon} />
+                <span class="visually-hidden">{label}: </span>
+                {runs[status]}
+              </span>
+            );
+          })}
           {runs.failed > 0 && (
             <span class="node-count is-failed" title="Failure rate in the last runs">
               <Icon name="triangle" />
@@ -300,7 +303,7 @@ function EventNode({ relation, type, others = [], received, query }: EventNodePr
           </span>
         )}
       </span>
-      <EventLink class="node-name" type={type} query={query} />
+      <TypeLink class="node-name" type={type} query={query} />
     </>
   );
 }

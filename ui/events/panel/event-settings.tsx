@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import type { EventBody, EventOverview, EventSettings as Settings } from '../../../server/dashboard/protocol.js';
 import { formatDuration } from '../../format/duration.js';
 import { UNKNOWN } from '../../format/number.js';
-import { EventLink } from '../../shared/links.js';
+import { TypeLink } from '../../shared/links.js';
 import { PanelSection } from '../../shared/view-section.js';
 import type { HubStore } from '../../state/hub-store.js';
 import { viewPath } from '../../state/navigation.js';
@@ -113,9 +113,7 @@ export function Triggers({ event, store, query }: TriggersProps): JSX.Element | 
           <div key={`workflow ${name}`}>
             <dt>Starts workflow</dt>
             <dd>
-              <a href={viewPath('workflows', name) + query}>
-                <bdi>{name}</bdi>
-              </a>
+              <TypeLink kind="workflow" type={name} query={query} />
             </dd>
           </div>
         ))}
@@ -123,7 +121,7 @@ export function Triggers({ event, store, query }: TriggersProps): JSX.Element | 
           <div key={when}>
             <dt>{WHEN_LABEL[when]}</dt>
             <dd>
-              <EventLink type={type} query={query} />
+              <TypeLink type={type} query={query} />
             </dd>
           </div>
         ))}

@@ -1,12 +1,12 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { FailureRecord } from '../../../server/dashboard/protocol.js';
-import { formatDateTime } from '../../format/clock-time.js';
 import { formatAge, formatAgo } from '../../format/duration.js';
 import { replayTypeCode } from '../../format/hub-code.js';
 import { formatCount } from '../../format/number.js';
 import { CodeToCopy } from '../../shared/copy-button.js';
 import { IdLink } from '../../shared/links.js';
+import { Ago } from '../../shared/times.js';
 import { PanelSection } from '../../shared/view-section.js';
 
 export interface FailureListProps {
@@ -61,9 +61,7 @@ function FailureLine({ group, serverNow, query }: FailureLineProps): JSX.Element
             <li key={id}>
               <IdLink id={id} name="event" query={query} />
               <span>attempt {attempt}</span>
-              <time dateTime={new Date(at).toISOString()} title={formatDateTime(at)}>
-                {formatAgo(serverNow - at)}
-              </time>
+              <Ago at={at} now={serverNow} />
             </li>
           ))}
         </ul>

@@ -1,13 +1,13 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { EventSummary } from '../../../server/dashboard/protocol.js';
-import { formatDateTime } from '../../format/clock-time.js';
-import { formatAgo, formatDuration } from '../../format/duration.js';
+import { formatDuration } from '../../format/duration.js';
 import { Segments } from '../../shared/choices.js';
 import { Icon } from '../../shared/icon.js';
 import { IdLink } from '../../shared/links.js';
+import { lookOf } from '../../shared/states.js';
+import { Ago } from '../../shared/times.js';
 import { PanelSection } from '../../shared/view-section.js';
-import { TRACE_STATE } from '../../views/trace-table.js';
 
 export interface RecentEventsProps {
   /** Newest events, newest first. */
@@ -65,7 +65,7 @@ interface RecentEventProps {
 
 function RecentEvent({ event, serverNow, query }: RecentEventProps): JSX.Element {
   const { id, kind, status, attempt, acceptedAt, waitMs, runMs, error, causeId } = event;
-  const [icon, label, tone] = TRACE_STATE.get(status) ?? ['dot', status, 'waiting'];
+  const [icon, label, tone] = lookOf(status);
   const facts = [
     ...(error === undefined ? [] : [error.message === '' ? error.name : error.message]),
     ...(waitMs === undefined ? [] : [`waited ${formatDuration(waitMs)}`]),
@@ -87,9 +87,7 @@ function RecentEvent({ event, serverNow, query }: RecentEventProps): JSX.Element
           </span>
         )}
       </span>
-      <time dateTime={new Date(acceptedAt).toISOString()} title={formatDateTime(acceptedAt)}>
-        {formatAgo(serverNow - acceptedAt)}
-      </time>
+      <Ago at={acceptedAt} now={serverNow} />
     </li>
   );
 }
