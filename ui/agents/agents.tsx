@@ -160,7 +160,7 @@ function AgentSpending({ agents, now }: AgentSpendingProps): JSX.Element {
     value: valueAt(at),
   }));
   return (
-    <section class="card hour-card" aria-labelledby="spending-title">
+    <section class="card chart-card" aria-labelledby="spending-title">
       <div class="chart-head">
         <h3 id="spending-title">
           {SPENDING_LABEL[shown]} per hour{' '}

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
 import { formatPeriod, formatTick } from '../format/clock-time.js';
 import { UNKNOWN } from '../format/number.js';
+import { ChartData } from '../shared/data-table.js';
 
 /** Value of a period. */
 export interface HourBar {
@@ -20,19 +20,17 @@ export interface HourBarsProps {
   /** Time at which the values were read, in epoch milliseconds. */
   readonly now: number;
   readonly format: (value: number) => string;
-  readonly tone?: 'received' | 'failed';
 }
 
 /** Periods between two labels of the time axis. */
 const LABEL_EVERY = 4;
 
 /** Bars of one value per period, with the same data as a table that the user can open. */
-export function HourBars({ label, bars, now, format, tone = 'received' }: HourBarsProps): JSX.Element {
-  const [isOpen, setOpen] = useState(false);
+export function HourBars({ label, bars, now, format }: HourBarsProps): JSX.Element {
   const max = Math.max(0, ...bars.map(({ value }) => value ?? 0));
   return (
     <>
-      <div class={`hour-bars is-${tone}`} role="img" aria-label={`${label}, at most ${format(max)}`}>
+      <div class="hour-bars" role="img" aria-label={`${label}, at most ${format(max)}`}>
         <span class="hour-max" aria-hidden="true">
           {max > 0 && format(max)}
         </span>
@@ -51,28 +49,13 @@ export function HourBars({ label, bars, now, format, tone = 'received' }: HourBa
           </span>
         ))}
       </div>
-      <details class="disclosure" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
-        <summary>{isOpen ? 'Hide data' : 'View data'}</summary>
-        {isOpen && (
-          <table class="data-table">
-            <caption class="visually-hidden">{label}</caption>
-            <thead>
-              <tr>
-                <th scope="col">Time</th>
-                <th scope="col">{label}</th>
-              </tr>
-            </thead>
-            <tbody>
-              {bars.toReversed().map(({ at, endAt, value }) => (
-                <tr key={at}>
-                  <th scope="row">{formatPeriod(at, endAt, now)}</th>
-                  <td>{value === null ? UNKNOWN : format(value)}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        )}
-      </details>
+      <ChartData
+        caption={label}
+        columns={['Time', label]}
+        rows={() =>
+          bars.map(({ at, endAt, value }) => [formatPeriod(at, endAt, now), value === null ? UNKNOWN : format(value)])
+        }
+      />
     </>
   );
 }

@@ -8,7 +8,7 @@ import { useWidth } from '../shared/use-element.js';
 import type { ChartMode, Selection } from '../state/navigation.js';
 import { chartShape, LANE_GAP, LANE_HEIGHT, type Shapes, timeTicks } from './chart-shape.js';
 import { type Point, perSecond } from './history-points.js';
-import type { ReleaseMark } from './release-marks.js';
+import type { ChartMark } from './release-marks.js';
 import { useCrosshair } from './use-crosshair.js';
 
 export interface TimeChartProps {
@@ -21,8 +21,8 @@ export interface TimeChartProps {
   readonly isLive: boolean;
   readonly height: number;
   readonly mode?: ChartMode;
-  /** Starts of releases. */
-  readonly marks?: readonly ReleaseMark[];
+  /** Starts of releases, and losses. */
+  readonly marks?: readonly ChartMark[];
   /** Period of the day before of each point. Empty: not shown. */
   readonly yesterday?: readonly (Point | undefined)[];
   readonly selection?: Selection | null;
@@ -121,8 +121,8 @@ export function TimeChart(props: TimeChartProps): JSX.Element {
             <g class="chart-current">
               <Part shapes={shape.current} mode={mode} />
             </g>
-            {shownMarks.map(({ at }) => (
-              <path key={at} class="chart-release" d={`M${xOf(at) + 0.5} 0V${total}`} />
+            {shownMarks.map(({ at, tone }) => (
+              <path key={at} class={`chart-release is-${tone}`} d={`M${xOf(at) + 0.5} 0V${total}`} />
             ))}
             {marked !== null && to > from && (
               <rect
@@ -137,15 +137,15 @@ export function TimeChart(props: TimeChartProps): JSX.Element {
             )}
           </svg>
         )}
-        {shownMarks.map(({ at, label: release }) => (
+        {shownMarks.map(({ at, label: name, tone, verb }) => (
           <span
             key={at}
-            class="chart-release-name"
+            class={`chart-release-name is-${tone}`}
             data-before={xOf(at) > width - RELEASE_NAME_WIDTH}
             style={{ left: `${xOf(at)}px` }}
-            title={`${release} started ${formatTime(at)}`}
+            title={`${name} ${verb} ${formatTime(at)}`}
           >
-            {release}
+            {name}
           </span>
         ))}
         {pointed !== undefined && crosshair.at !== null && (

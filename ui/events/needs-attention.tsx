@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import type { Pause, Problem } from '../../server/dashboard/protocol.js';
-import { type ReleaseMark, releaseMarks } from '../charts/release-marks.js';
+import { type ChartMark, releaseMarks } from '../charts/release-marks.js';
 import { formatCount } from '../format/number.js';
 import { Icon } from '../shared/icon.js';
 import { useInteraction } from '../shared/use-element.js';
@@ -139,7 +139,7 @@ interface ProblemLineProps {
   readonly problem: Problem;
   /** Backlog in words, of a problem that is one. */
   readonly backlog: string | null;
-  readonly releases: readonly ReleaseMark[];
+  readonly releases: readonly ChartMark[];
   readonly now: number;
   /** Query that the link retains. */
   readonly query: string;

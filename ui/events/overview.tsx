@@ -1,22 +1,10 @@
 import type { JSX } from 'preact';
-import { ChartLegend, ChartOptions, ChartTable, chartTitle } from '../charts/chart-table.js';
-import {
-  dayBefore,
-  historyOfRange,
-  historyPoints,
-  RANGE_LABEL,
-  rangeToShow,
-  zoomedPoints,
-} from '../charts/history-points.js';
-import { releaseMarks } from '../charts/release-marks.js';
-import { TimeChart } from '../charts/time-chart.js';
-import { formatPeriod } from '../format/clock-time.js';
+import { HistoryChart } from '../charts/history-chart.js';
 import { formatAge, formatPercentile } from '../format/duration.js';
 import { emitCode } from '../format/hub-code.js';
 import { formatPercent, formatRate, UNKNOWN } from '../format/number.js';
 import { Snippet } from '../shared/copy-button.js';
 import { Count } from '../shared/counts.js';
-import { Icon } from '../shared/icon.js';
 import { EmptyState } from '../shared/view-section.js';
 import { rangeRate, sumRange } from '../state/event-row.js';
 import type { HubStore, Totals } from '../state/hub-store.js';
@@ -139,63 +127,21 @@ function Kpi({ label, period, title, isFailed = false, children }: KpiProps): JS
 
 const HEIGHT = 128;
 
-export interface ActivityProps {
-  readonly monitor: Monitor;
-  readonly navigation: Navigation;
-}
-
 /** Chart of the whole hub. A selected part of it fills the chart, and sets the period of the events table. */
-function Activity({ monitor, navigation }: ActivityProps): JSX.Element {
-  const { store, connection } = monitor;
-  const { hubNow, startedAt } = store.reading.value;
-  const { selection, chart, yesterday, range: chosen } = navigation.route.value;
-  const totals = store.totals.value;
-  const range = totals === null ? '1h' : rangeToShow(chosen, totals.histories, hubNow, startedAt);
-  const zoomed = totals && selection && zoomedPoints(totals.histories, selection, hubNow, startedAt);
-  const points =
-    zoomed ?? (totals === null ? [] : historyPoints(historyOfRange(totals.histories, range), hubNow, startedAt));
-  const period =
-    zoomed === null || selection === null
-      ? `last ${RANGE_LABEL[range]}`
-      : formatPeriod(selection.from, selection.to, hubNow);
-  const showAll = (): void => navigation.go({ selection: null });
-  const before = totals === null ? [] : dayBefore(points, totals.histories, hubNow, startedAt);
-  const hasYesterday = before.some((point) => point !== undefined);
-  const title = chartTitle(chart, points);
+function Activity({ monitor, navigation }: OverviewProps): JSX.Element {
+  const { store } = monitor;
   return (
     <section class="activity" aria-labelledby="activity-title">
-      <div class="chart-head">
-        <h2 id="activity-title">{title}</h2>
-        <ChartLegend mode={chart} />
-        {zoomed !== null && (
-          <button type="button" class="chip zoom-out" onClick={showAll}>
-            <Icon name="back" /> Zoom out
-          </button>
-        )}
-        <ChartOptions
-          navigation={navigation}
-          unit={title}
-          range={zoomed === null ? range : null}
-          hasYesterday={hasYesterday}
-          onRange={(next) =>
-            navigation.go({ range: next, ...(zoomed !== null && { selection: null }) }, { replace: true })
-          }
-        />
-      </div>
-      <TimeChart
-        label={`${title}, ${period}`}
-        points={points}
-        now={hubNow}
-        isLive={connection.value.kind === 'live' || connection.value.kind === 'slow'}
+      <HistoryChart
+        histories={store.totals.value?.histories}
+        now={store.reading.value.hubNow}
+        monitor={monitor}
+        navigation={navigation}
+        heading="h2"
+        id="activity-title"
         height={HEIGHT}
-        mode={chart}
-        marks={releaseMarks(store.releases.value)}
-        yesterday={yesterday ? before : []}
-        selection={zoomed === null ? selection : null}
-        onSelect={(next) => navigation.go({ selection: next })}
-        onEscape={selection === null ? undefined : showAll}
+        isSelectable
       />
-      <ChartTable caption={`Events, ${period}`} points={points} now={hubNow} />
     </section>
   );
 }

@@ -1,5 +1,5 @@
 import type { Pause, Problem } from '../../server/dashboard/protocol.js';
-import type { ReleaseMark } from '../charts/release-marks.js';
+import type { ChartMark } from '../charts/release-marks.js';
 import { formatAge, formatAgo } from '../format/duration.js';
 import { formatCount, formatPercent } from '../format/number.js';
 import type { IconName } from '../shared/icon.js';
@@ -30,7 +30,11 @@ export interface ProblemText {
  * @param now current time in epoch milliseconds on the server's clock
  * @param releases releases that replaced another one
  */
-export function describeProblem(problem: Problem, now: number, releases: readonly ReleaseMark[] = []): ProblemText {
+export function describeProblem(
+  problem: Problem,
+  now: number,
+  releases: readonly Pick<ChartMark, 'at' | 'label'>[] = [],
+): ProblemText {
   const { eventType, workflow, service, schedule, severity, lastError } = problem;
   const path =
     eventType !== undefined
@@ -60,7 +64,7 @@ export function describeProblem(problem: Problem, now: number, releases: readonl
 const RELEASE_MS = 30 * 60_000;
 
 /** Returns the release that started shortly before a problem began, in words. */
-function releaseOf({ since }: Problem, releases: readonly ReleaseMark[]): string[] {
+function releaseOf({ since }: Problem, releases: readonly Pick<ChartMark, 'at' | 'label'>[]): string[] {
   if (since === undefined) return [];
   // The time of a problem is that of a minute of counts.
   const before = releases.filter(({ at }) => at <= since + MINUTE_MS && since - at <= RELEASE_MS);

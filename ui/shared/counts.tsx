@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact';
-import type { CounterOf, Counts } from '../../server/dashboard/protocol.js';
+import type { CounterOf } from '../../server/dashboard/protocol.js';
 import { exactCount, formatCount, UNKNOWN } from '../format/number.js';
 import { Icon, type IconName } from './icon.js';
 
@@ -79,42 +79,5 @@ export function CountStats({ counters = ALL_COUNTERS, counts }: CountStatsProps)
         );
       })}
     </>
-  );
-}
-
-export interface TallyTableProps {
-  readonly caption: string;
-  /** Header of the first column. */
-  readonly head: string;
-  readonly rows: readonly (Pick<Counts, 'received' | 'completed' | 'failed'> & { readonly name: string })[];
-}
-
-/** Table of received, completed and failed counts. */
-export function TallyTable({ caption, head, rows }: TallyTableProps): JSX.Element {
-  return (
-    <table class="data-table">
-      <caption class="visually-hidden">{caption}</caption>
-      <thead>
-        <tr>
-          {[head, 'Received', 'Completed', 'Failed'].map((label) => (
-            <th key={label} scope="col">
-              {label}
-            </th>
-          ))}
-        </tr>
-      </thead>
-      <tbody>
-        {rows.map(({ name, received, completed, failed }) => (
-          <tr key={name}>
-            <th scope="row">{name}</th>
-            {[received, completed, failed].map((count, index) => (
-              <td key={index}>
-                <Count value={count} />
-              </td>
-            ))}
-          </tr>
-        ))}
-      </tbody>
-    </table>
   );
 }

@@ -90,11 +90,11 @@ test('releases that replace another one are marks, one for services that start i
       { service: 'shop', release: 'v2', startedAt: at(60) },
       { service: 'mail', release: 'v2', startedAt: at(60) + 30_000 },
     ]),
-  ).toEqual([{ at: at(60), label: 'v2 · shop, mail' }]);
+  ).toMatchObject([{ at: at(60), label: 'v2 · shop, mail' }]);
   expect(
     releaseMarks([
       { service: 'shop', release: 'v1', startedAt: at(0) },
       { service: 'shop', release: 'v2', startedAt: at(9) },
     ]),
-  ).toEqual([{ at: at(9), label: 'v2' }]);
+  ).toMatchObject([{ at: at(9), label: 'v2' }]);
 });

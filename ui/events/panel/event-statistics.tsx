@@ -1,12 +1,10 @@
 import type { JSX } from 'preact';
 import type { Durations, EventBody, EventOverview } from '../../../server/dashboard/protocol.js';
 import { RetireButtons } from '../../actions/subject-actions.js';
-import { ChartOptions, ChartTable, chartTitle } from '../../charts/chart-table.js';
-import { dayBefore, historyOfRange, historyPoints, RANGE_LABEL, rangeToShow } from '../../charts/history-points.js';
-import { releaseMarks } from '../../charts/release-marks.js';
-import { TimeChart } from '../../charts/time-chart.js';
+import { HistoryChart } from '../../charts/history-chart.js';
 import { formatDuration, formatPercentile } from '../../format/duration.js';
-import { TallyTable } from '../../shared/counts.js';
+import { Count } from '../../shared/counts.js';
+import { type DataRow, DataTable } from '../../shared/data-table.js';
 import { PanelSection } from '../../shared/view-section.js';
 import type { Loaded } from '../../state/loader.js';
 import type { Monitor } from '../../state/monitor.js';
@@ -22,40 +20,21 @@ export interface TypeChartProps {
 
 /** Chart of one event type. */
 export function TypeChart({ detail, monitor, navigation }: TypeChartProps): JSX.Element {
-  const { hubNow, startedAt } = monitor.store.reading.value;
+  const { hubNow } = monitor.store.reading.value;
   const { kind } = monitor.connection.value;
-  const isLive = kind === 'live' || kind === 'slow';
   // The details are loaded after the overview, so they have counted for longer.
-  const now = isLive ? Math.max(hubNow, monitor.serverNow.value) : hubNow;
-  const { chart, yesterday, range: chosen } = navigation.route.value;
-  const histories = detail?.body?.histories;
-  const range = histories === undefined ? '1h' : rangeToShow(chosen, histories, now, startedAt);
-  const points = histories === undefined ? [] : historyPoints(historyOfRange(histories, range), now, startedAt);
-  const before = histories === undefined ? [] : dayBefore(points, histories, now, startedAt);
-  const title = chartTitle(chart, points);
+  const now = kind === 'live' || kind === 'slow' ? Math.max(hubNow, monitor.serverNow.value) : hubNow;
   return (
     <section class="panel-section">
-      <div class="chart-head">
-        <h3>{title}</h3>
-        <ChartOptions
-          navigation={navigation}
-          unit={title}
-          range={range}
-          hasYesterday={before.some((point) => point !== undefined)}
-          onRange={(next) => navigation.go({ range: next }, { replace: true })}
-        />
-      </div>
-      <TimeChart
-        label={`${title} of this type, last ${RANGE_LABEL[range]}`}
-        points={points}
+      <HistoryChart
+        histories={detail?.body?.histories}
         now={now}
-        isLive={isLive}
+        monitor={monitor}
+        navigation={navigation}
+        heading="h3"
+        scope=" of this type"
         height={HEIGHT}
-        mode={chart}
-        marks={releaseMarks(monitor.store.releases.value)}
-        yesterday={yesterday ? before : []}
       />
-      <ChartTable caption={`Events of this type, last ${RANGE_LABEL[range]}`} points={points} now={now} />
     </section>
   );
 }
@@ -78,28 +57,14 @@ export function Percentiles({ body }: { body: EventBody | null }): JSX.Element {
   ];
   return (
     <PanelSection title="Durations">
-      <table class="data-table percentiles">
-        <caption class="visually-hidden">Percentiles of waiting and running times</caption>
-        <thead>
-          <tr>
-            {['Time', ...PERCENTILES.map(([, label]) => label)].map((label) => (
-              <th key={label} scope="col">
-                {label}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map(([name, durations]) => (
-            <tr key={name}>
-              <th scope="row">{name}</th>
-              {PERCENTILES.map(([key, , format]) => (
-                <td key={key}>{format(durations?.[key] ?? null)}</td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <DataTable
+        caption="Percentiles of waiting and running times"
+        columns={['Time', ...PERCENTILES.map(([, label]) => label)]}
+        rows={rows.map(([name, durations]) => [
+          name,
+          ...PERCENTILES.map(([key, , format]) => format(durations?.[key] ?? null)),
+        ])}
+      />
     </PanelSection>
   );
 }
@@ -110,10 +75,16 @@ type Service = NonNullable<EventOverview['services']>[number];
 export function ServiceTable({ services }: { services: readonly Service[] }): JSX.Element {
   return (
     <PanelSection title="Services">
-      <TallyTable
+      <DataTable
         caption="Counts per service"
-        head="Service"
-        rows={services.map((service) => ({ ...service.metrics, name: rowName(service) }))}
+        columns={['Service', 'Received', 'Completed', 'Failed']}
+        rows={services.map((service): DataRow => {
+          const { received, completed, failed } = service.metrics;
+          return [
+            rowName(service),
+            ...[received, completed, failed].map((count, index) => <Count key={index} value={count} />),
+          ];
+        })}
       />
       <RetireButtons services={services.filter(({ processes }) => processes === 0)} />
     </PanelSection>

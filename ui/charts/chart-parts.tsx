@@ -1,45 +1,50 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
 import { formatPeriod } from '../format/clock-time.js';
+import { formatPercentile } from '../format/duration.js';
 import { Segments, Select } from '../shared/choices.js';
-import { TallyTable } from '../shared/counts.js';
+import { Count } from '../shared/counts.js';
+import { ChartData, type DataRow } from '../shared/data-table.js';
 import { Icon } from '../shared/icon.js';
 import { CHART_MODES, type ChartMode, type Navigation, RANGES, type Range } from '../state/navigation.js';
 import { type Point, perSecond, RANGE_LABEL } from './history-points.js';
 
-export interface ChartTableProps {
+export interface PeriodTableProps {
   readonly caption: string;
+  readonly mode: ChartMode;
   /** Oldest first. */
   readonly points: readonly Point[];
   /** Time at which the counts were read, in epoch milliseconds. */
   readonly now: number;
 }
 
-/** Data of a chart as a table that the user can open, newest first. */
-export function ChartTable({ caption, points, now }: ChartTableProps): JSX.Element {
-  const [isOpen, setOpen] = useState(false);
+/** Data of a chart as a table that the user can open: counts, or durations if the chart has them. */
+export function PeriodTable({ caption, mode, points, now }: PeriodTableProps): JSX.Element {
+  const isLatency = mode === 'latency';
   return (
-    <details class="disclosure" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
-      <summary>{isOpen ? 'Hide data' : 'View data'}</summary>
-      {isOpen && (
-        <TallyTable
-          caption={caption}
-          head="Time"
-          rows={points
-            .filter(({ coveredMs }) => coveredMs > 0)
-            .map((point) => ({
-              ...point,
-              name: `${formatPeriod(point.at, point.endAt, now)}${point.isCurrent ? ' so far' : ''}`,
-            }))
-            .reverse()}
-        />
-      )}
-    </details>
+    <ChartData
+      caption={caption}
+      columns={['Time', ...(isLatency ? ['Waiting p95', 'Running p95'] : ['Received', 'Completed']), 'Failed']}
+      rows={() =>
+        points
+          .filter(({ coveredMs }) => coveredMs > 0)
+          .map(
+            ({ at, endAt, isCurrent, waitP95Ms, durationP95Ms, received, completed, failed }): DataRow => [
+              `${formatPeriod(at, endAt, now)}${isCurrent ? ' so far' : ''}`,
+              ...(isLatency
+                ? [formatPercentile(waitP95Ms), formatPercentile(durationP95Ms)]
+                : [<Count key="received" value={received} />, <Count key="completed" value={completed} />]),
+              <Count key="failed" value={failed} />,
+            ],
+          )
+      }
+    />
   );
 }
 
 export interface ChartOptionsProps {
   readonly navigation: Navigation;
+  /** The reader chooses the range alone. */
+  readonly isFixed: boolean;
   /** Title of the chart if it shows counts, with their unit. */
   readonly unit: string;
   /** Shown range; `null` if the chart shows another period. */
@@ -53,37 +58,48 @@ export interface ChartOptionsProps {
 const MODE_LABEL: Record<ChartMode, string> = { count: 'Count', failures: 'Failure %', latency: 'Latency' };
 
 /** Buttons that choose the values, the comparison and the range of a chart. With little width, a box chooses the values. */
-export function ChartOptions({ navigation, unit, range, hasYesterday, onRange }: ChartOptionsProps): JSX.Element {
+export function ChartOptions({
+  navigation,
+  isFixed,
+  unit,
+  range,
+  hasYesterday,
+  onRange,
+}: ChartOptionsProps): JSX.Element {
   const { chart, yesterday } = navigation.route.value;
   const choose = (next: ChartMode): void => navigation.go({ chart: next }, { replace: true });
   return (
     <div class="chart-options">
-      <Segments
-        label="Values of the chart"
-        options={CHART_MODES}
-        nameOf={(mode) => MODE_LABEL[mode]}
-        value={chart}
-        onChange={choose}
-      />
-      <div class="chart-mode">
-        <Select
-          label="Values of the chart"
-          options={CHART_MODES}
-          nameOf={(mode) => (mode === 'count' && chart === 'count' ? unit : MODE_LABEL[mode])}
-          value={chart}
-          onChange={choose}
-        />
-      </div>
-      <button
-        type="button"
-        class="chip chart-yesterday"
-        aria-pressed={yesterday}
-        disabled={!hasYesterday}
-        title={hasYesterday ? 'Compare with the same time of yesterday' : 'Yesterday is not known at this range'}
-        onClick={() => navigation.go({ yesterday: !yesterday }, { replace: true })}
-      >
-        Yesterday
-      </button>
+      {!isFixed && (
+        <>
+          <Segments
+            label="Values of the chart"
+            options={CHART_MODES}
+            nameOf={(mode) => MODE_LABEL[mode]}
+            value={chart}
+            onChange={choose}
+          />
+          <div class="chart-mode">
+            <Select
+              label="Values of the chart"
+              options={CHART_MODES}
+              nameOf={(mode) => (mode === 'count' && chart === 'count' ? unit : MODE_LABEL[mode])}
+              value={chart}
+              onChange={choose}
+            />
+          </div>
+          <button
+            type="button"
+            class="chip chart-yesterday"
+            aria-pressed={yesterday}
+            disabled={!hasYesterday}
+            title={hasYesterday ? 'Compare with the same time of yesterday' : 'Yesterday is not known at this range'}
+            onClick={() => navigation.go({ yesterday: !yesterday }, { replace: true })}
+          >
+            Yesterday
+          </button>
+        </>
+      )}
       <Segments
         label="Range of the chart"
         options={RANGES}
@@ -105,7 +121,7 @@ export function chartTitle(mode: ChartMode, points: readonly Point[]): string {
 /** Names and looks of the lines of a chart. Tooltip and table say the same to screen readers. */
 export function ChartLegend({ mode }: { mode: ChartMode }): JSX.Element {
   return (
-    <ul class="legend" aria-hidden="true">
+    <ul class={`legend is-${mode}`} aria-hidden="true">
       {mode === 'latency' ? (
         <>
           <li class="tone-completed">
