@@ -173,6 +173,14 @@ test('processes show who runs, since when, how busy, and what each handles', asy
   });
   await expect(gone.locator('[data-label="Gone"]')).toHaveText('16 min ago3 running events released');
   await expect(gone.locator('[data-label="Release"]')).toHaveText('v2');
+  const durations = page.getByRole('region', { name: 'Durations, p95' });
+  await durations.getByRole('button', { name: '1 h' }).click();
+  await expect(durations.locator('.chart-release-name')).toHaveText('worker-7 lost');
+  await expect(durations.getByRole('slider')).toHaveAttribute('aria-valuetext', /1 received.*waiting p95/);
+  await durations.getByText('View data').click();
+  const table1h = durations.getByRole('table', { name: 'Events, last 1 h' });
+  await expect(table1h.getByRole('columnheader')).toHaveText(['Time', 'Waiting p95', 'Running p95', 'Failed']);
+  await expect(table1h.getByRole('row').nth(1).getByRole('cell').first()).toHaveText(/ms$/);
   await row.getByText('3 event types, 1 workflow').click();
   await expectAccessible(page);
   await expectNoOverflow(page);

@@ -3,6 +3,8 @@ import { useState } from 'preact/hooks';
 import type { LostProcess, PauseSummary } from '../../server/dashboard/protocol.js';
 import { PauseButton } from '../actions/subject-actions.js';
 import type { Processes as Body } from '../api/decode-views.js';
+import { HistoryChart } from '../charts/history-chart.js';
+import { lossMarks } from '../charts/release-marks.js';
 import { viewerTimeZone } from '../format/clock-time.js';
 import { formatAge, formatAgo } from '../format/duration.js';
 import { formatCount, formatPercent, UNKNOWN } from '../format/number.js';
@@ -71,12 +73,35 @@ export function Processes({ monitor, navigation }: ProcessesProps): JSX.Element 
               )}
             </BoundedRows>
           </ViewTable>
+          <Durations monitor={monitor} navigation={navigation} lost={lost} />
           {lost.length > 0 && <LostProcesses lost={lost} now={Math.max(now, monitor.serverNow.value)} />}
           <TypeSlots monitor={monitor} query={navigation.query.value} />
           <Releases monitor={monitor} />
         </>
       )}
     </LoadedView>
+  );
+}
+
+const CHART_HEIGHT = 112;
+
+/** Chart of how long events waited and ran, with the starts of releases and the lost processes. */
+function Durations({ monitor, navigation, lost }: ProcessesProps & { lost: readonly LostProcess[] }): JSX.Element {
+  const { store } = monitor;
+  return (
+    <section class="card chart-card" aria-labelledby="durations-title">
+      <HistoryChart
+        histories={store.totals.value?.histories}
+        now={store.reading.value.hubNow}
+        monitor={monitor}
+        navigation={navigation}
+        heading="h3"
+        id="durations-title"
+        height={CHART_HEIGHT}
+        mode="latency"
+        marks={lossMarks(lost)}
+      />
+    </section>
   );
 }
 
