@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { useRef } from 'preact/hooks';
 import type { RunIntrospection, StepIntrospection } from '../../server/dashboard/protocol.js';
 import { formatMoment } from '../format/clock-time.js';
 import { formatAge, formatDuration } from '../format/duration.js';
@@ -63,21 +64,34 @@ function RunLine({ run, serverNow, query }: RunLineProps): JSX.Element {
 }
 
 function Segments({ run, serverNow }: { run: RunIntrospection; serverNow: number }): JSX.Element {
+  const shown = useRef<ReadonlyMap<string, SegmentItem>>(new Map());
+  const items = atMost(runSegments(run, serverNow)).map(({ key, name, status, durationMs }): SegmentItem => {
+    const text = `${name}: ${lookOf(status)[1].toLowerCase()}, ${formatDuration(durationMs)}`;
+    const last = shown.current.get(key);
+    // Hundreds of finished steps stay as they are. The same element costs a poll nothing.
+    if (last?.text === text) return last;
+    const element = (
+      <li key={key} class={`run-segment is-${status}`} style={{ flexGrow: growOf(durationMs) }} title={text}>
+        <span class="visually-hidden">{text}</span>
+        <span aria-hidden="true" class="run-segment-name">
+          {name}
+        </span>
+      </li>
+    );
+    return { key, text, element };
+  });
+  shown.current = new Map(items.map((item) => [item.key, item]));
   return (
     <ol class="run-segments" aria-label="Steps">
-      {atMost(runSegments(run, serverNow)).map(({ key, name, status, durationMs }) => {
-        const text = `${name}: ${lookOf(status)[1].toLowerCase()}, ${formatDuration(durationMs)}`;
-        return (
-          <li key={key} class={`run-segment is-${status}`} style={{ flexGrow: growOf(durationMs) }} title={text}>
-            <span class="visually-hidden">{text}</span>
-            <span aria-hidden="true" class="run-segment-name">
-              {name}
-            </span>
-          </li>
-        );
-      })}
+      {items.map(({ element }) => element)}
     </ol>
   );
+}
+
+interface SegmentItem {
+  readonly key: string;
+  readonly text: string;
+  readonly element: JSX.Element;
 }
 
 /** Returns the width of a segment. Two digits: the bar of a long wait does not change at every poll. */
