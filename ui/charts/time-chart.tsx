@@ -47,7 +47,7 @@ export function TimeChart(props: TimeChartProps): JSX.Element {
   const box = useRef<HTMLDivElement>(null);
   const hatch = useId();
   const width = useWidth(box);
-  const crosshair = useCrosshair(points.length, (first, last) => {
+  const crosshair = useCrosshair(box, points.length, (first, last) => {
     const [from, to] = [points[first]?.at, points[last]?.endAt];
     if (from !== undefined && to !== undefined) onSelect?.({ from, to });
   });
@@ -58,10 +58,6 @@ export function TimeChart(props: TimeChartProps): JSX.Element {
   const from = points[0]?.at ?? now;
   const to = points.at(-1)?.endAt ?? now;
   const xOf = (time: number): number => Math.round(((time - from) / (to - from)) * width);
-  const indexAt = ({ clientX }: PointerEvent): number => {
-    const left = box.current?.getBoundingClientRect().left ?? 0;
-    return Math.max(0, Math.min(points.length - 1, Math.floor((clientX - left) / slot)));
-  };
   const shownMarks = marks.filter(({ at }) => at > from && at < to);
   const pointed = crosshair.at === null ? undefined : points[crosshair.at];
   const [firstSelected, lastSelected] = crosshair.selecting ?? [];
@@ -93,18 +89,13 @@ export function TimeChart(props: TimeChartProps): JSX.Element {
         aria-valuetext={tooltipText(pointed ?? points.at(-1), now, mode)}
         data-selects={onSelect !== undefined}
         data-selecting={onSelect !== undefined && crosshair.isSelecting}
-        onPointerDown={(event) => crosshair.onPointerDown(event, indexAt(event))}
-        onPointerMove={(event) => crosshair.onPointerMove(event, indexAt(event))}
-        onPointerUp={crosshair.onPointerUp}
-        onPointerLeave={crosshair.onPointerLeave}
-        onPointerCancel={crosshair.onBlur}
+        {...crosshair.handlers}
         onKeyDown={(event) => {
           if (event.key !== 'Escape' || crosshair.at !== null || onEscape === undefined)
-            return crosshair.onKeyDown(event);
+            return crosshair.handlers.onKeyDown(event);
           event.preventDefault();
           onEscape();
         }}
-        onBlur={crosshair.onBlur}
       >
         {width > 0 && (
           <svg viewBox={`0 0 ${width} ${total}`} width={width} height={total} aria-hidden="true">

@@ -1,3 +1,4 @@
+import type { RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 
 /** Crosshair and selection of a chart. Indexes are those of its points. */
@@ -8,12 +9,16 @@ export interface Crosshair {
   readonly selecting: readonly [first: number, last: number] | null;
   /** True from the start of a selection on. */
   readonly isSelecting: boolean;
-  onPointerDown(event: PointerEvent, index: number): void;
-  onPointerMove(event: PointerEvent, index: number): void;
-  onPointerUp(event: PointerEvent): void;
-  onPointerLeave(): void;
-  onKeyDown(event: KeyboardEvent): void;
-  onBlur(): void;
+  /** Handlers of the chart. */
+  readonly handlers: {
+    onPointerDown(event: PointerEvent): void;
+    onPointerMove(event: PointerEvent): void;
+    onPointerUp(event: PointerEvent): void;
+    onPointerLeave(): void;
+    onPointerCancel(): void;
+    onKeyDown(event: KeyboardEvent): void;
+    onBlur(): void;
+  };
 }
 
 /** Time after which a finger that is held still selects. */
@@ -23,10 +28,15 @@ const HOLD_MS = 300;
  * Moves the crosshair by mouse, touch and arrow keys. Dragging with the mouse selects, dragging a finger after it was held
  * still, and arrow keys with Shift and then Enter.
  *
+ * @param box element whose width the points share
  * @param count number of points
  * @param onSelect called with the first and the last index of a selection
  */
-export function useCrosshair(count: number, onSelect: (first: number, last: number) => void): Crosshair {
+export function useCrosshair(
+  box: RefObject<HTMLElement | null>,
+  count: number,
+  onSelect: (first: number, last: number) => void,
+): Crosshair {
   const [at, setAt] = useState<number | null>(null);
   const [anchor, setAnchor] = useState<number | null>(null);
   const isDragging = useRef(false);
@@ -36,6 +46,10 @@ export function useCrosshair(count: number, onSelect: (first: number, last: numb
     setAnchor(null);
   }, [count]);
   const selecting = anchor === null || at === null || anchor === at ? null : order(anchor, at);
+  const indexOf = ({ clientX }: PointerEvent): number => {
+    const { left = 0, width = 1 } = box.current?.getBoundingClientRect() ?? {};
+    return Math.max(0, Math.min(count - 1, Math.floor(((clientX - left) / width) * count)));
+  };
   const end = (): void => {
     clearTimeout(hold.current);
     isDragging.current = false;
@@ -53,44 +67,49 @@ export function useCrosshair(count: number, onSelect: (first: number, last: numb
     at,
     selecting,
     isSelecting: anchor !== null,
-    onPointerDown: (event, index) => {
-      setAt(index);
-      if (event.button !== 0) return;
-      const start = (): void => {
-        isDragging.current = true;
-        setAnchor(index);
-      };
-      if (event.pointerType !== 'mouse') {
-        hold.current = setTimeout(start, HOLD_MS);
-        return;
-      }
-      start();
-      if (event.currentTarget instanceof Element) event.currentTarget.setPointerCapture(event.pointerId);
+    handlers: {
+      onPointerDown: (event) => {
+        const index = indexOf(event);
+        setAt(index);
+        if (event.button !== 0) return;
+        const start = (): void => {
+          isDragging.current = true;
+          setAnchor(index);
+        };
+        if (event.pointerType !== 'mouse') {
+          hold.current = setTimeout(start, HOLD_MS);
+          return;
+        }
+        start();
+        if (event.currentTarget instanceof Element) event.currentTarget.setPointerCapture(event.pointerId);
+      },
+      onPointerMove: (event) => {
+        const index = indexOf(event);
+        // A finger that moves at once reads the points.
+        if (index !== at) clearTimeout(hold.current);
+        setAt(index);
+      },
+      onPointerUp: () => {
+        clearTimeout(hold.current);
+        if (isDragging.current) finish();
+      },
+      onPointerLeave: () => {
+        if (!isDragging.current) clear();
+      },
+      onPointerCancel: clear,
+      onKeyDown: (event) => {
+        if (event.key === 'Enter' && selecting !== null) finish();
+        else if (event.key === 'Escape' && at !== null) clear();
+        else {
+          const next = targetOf(event.key, at ?? count - 1, at === null, count);
+          if (next === null || event.ctrlKey || event.metaKey || event.altKey) return;
+          setAnchor(event.shiftKey ? (anchor ?? at ?? next) : null);
+          setAt(next);
+        }
+        event.preventDefault();
+      },
+      onBlur: clear,
     },
-    onPointerMove: (_, index) => {
-      // A finger that moves at once reads the points.
-      if (index !== at) clearTimeout(hold.current);
-      setAt(index);
-    },
-    onPointerUp: () => {
-      clearTimeout(hold.current);
-      if (isDragging.current) finish();
-    },
-    onPointerLeave: () => {
-      if (!isDragging.current) clear();
-    },
-    onKeyDown: (event) => {
-      if (event.key === 'Enter' && selecting !== null) finish();
-      else if (event.key === 'Escape' && at !== null) clear();
-      else {
-        const next = targetOf(event.key, at ?? count - 1, at === null, count);
-        if (next === null || event.ctrlKey || event.metaKey || event.altKey) return;
-        setAnchor(event.shiftKey ? (anchor ?? at ?? next) : null);
-        setAt(next);
-      }
-      event.preventDefault();
-    },
-    onBlur: clear,
   };
 }
 

@@ -52,9 +52,6 @@ export interface Monitor {
   stop(): void;
 }
 
-/** Views whose data is loaded when they open. */
-const LOADED: readonly View[] = ['errors', 'waits', 'schedules', 'processes', 'flow'];
-
 /** Creates a monitor that polls while the document is visible, at the interval of the route. */
 export function createMonitor(api: Api, navigation: Navigation, document: Document): Monitor {
   const { openType, openRequest, openTag, openAgent, openWorkflow } = navigation;
@@ -69,6 +66,22 @@ export function createMonitor(api: Api, navigation: Navigation, document: Docume
   const agentRuns = createLoader((agent, abort) => api.agentRuns(agent, abort));
   const workflowRuns = createLoader((workflow, abort) => api.workflowRuns(workflow, abort));
   const view = computed(() => navigation.route.value.view);
+  /** Returns a key while one of the views is open. */
+  const whenIn = (...views: readonly View[]): ReadonlySignal<string | null> =>
+    computed(() => (views.includes(view.value) ? '' : null));
+  /** What is loaded beside the counts while something is open, by the signal of its key. */
+  const loads: readonly (readonly [key: ReadonlySignal<string | null>, loader: Pick<Loader<unknown>, 'load'>])[] = [
+    [openType, detail],
+    [openRequest, request],
+    [openTag, tagged],
+    [openAgent, agentRuns],
+    [openWorkflow, workflowRuns],
+    [whenIn('waits'), waits],
+    [whenIn('errors'), errors],
+    [whenIn('schedules'), outlooks],
+    // The map has a column per service.
+    [whenIn('processes', 'flow'), processes],
+  ];
   const announcer = createAnnouncer();
   const now = signal(performance.now());
   const serverClock = createServerClock(now);
@@ -128,16 +141,9 @@ export function createMonitor(api: Api, navigation: Navigation, document: Docume
     }
     // One request at a time: first the table, then its range, then the panel.
     const isLoaded = await loadRange(abort);
-    if (openType.value !== null) await detail.load(openType.value, abort);
-    if (openRequest.value !== null) await request.load(openRequest.value, abort);
-    if (openTag.value !== null) await tagged.load(openTag.value, abort);
-    if (openAgent.value !== null) await agentRuns.load(openAgent.value, abort);
-    if (openWorkflow.value !== null) await workflowRuns.load(openWorkflow.value, abort);
-    if (view.value === 'waits') await waits.load('', abort);
-    if (view.value === 'errors') await errors.load('', abort);
-    if (view.value === 'schedules') await outlooks.load('', abort);
-    // The map has a column per service.
-    if (view.value === 'processes' || view.value === 'flow') await processes.load('', abort);
+    for (const [key, loader] of loads) {
+      if (key.value !== null) await loader.load(key.value, abort);
+    }
     return isLoaded;
   };
 
@@ -193,12 +199,7 @@ export function createMonitor(api: Api, navigation: Navigation, document: Docume
       if (next === null) store.select(null);
       else poller.refresh();
     }),
-    onChange(openType, (type) => type !== null && poller.refresh()),
-    onChange(openRequest, (id) => id !== null && poller.refresh()),
-    onChange(openTag, (tag) => tag !== null && poller.refresh()),
-    onChange(openAgent, (agent) => agent !== null && poller.refresh()),
-    onChange(openWorkflow, (workflow) => workflow !== null && poller.refresh()),
-    onChange(view, (next) => LOADED.includes(next) && poller.refresh()),
+    ...loads.map(([key]) => onChange(key, (next) => next !== null && poller.refresh())),
   ];
 
   return {

@@ -213,17 +213,13 @@ const OVERVIEW_HEIGHT = 32;
 function TraceOverview({ rows, span, zoom, onZoom }: TraceOverviewProps): JSX.Element {
   const box = useRef<HTMLDivElement>(null);
   const timeAt = (bucket: number): number => span.from + (bucket / BUCKETS) * (span.to - span.from);
-  const crosshair = useCrosshair(BUCKETS, (first, last) => onZoom({ from: timeAt(first), to: timeAt(last + 1) }));
+  const crosshair = useCrosshair(box, BUCKETS, (first, last) => onZoom({ from: timeAt(first), to: timeAt(last + 1) }));
   const counts = busyRows(rows, span);
   const max = Math.max(1, ...counts);
   const bars = counts.map((count, index) => {
     const height = count === 0 ? 0 : Math.max(2, (count / max) * OVERVIEW_HEIGHT);
     return height === 0 ? '' : `M${index} ${OVERVIEW_HEIGHT}v${-height}h1v${height}z`;
   });
-  const indexAt = ({ clientX }: PointerEvent): number => {
-    const { left = 0, width = 1 } = box.current?.getBoundingClientRect() ?? {};
-    return Math.max(0, Math.min(BUCKETS - 1, Math.floor(((clientX - left) / width) * BUCKETS)));
-  };
   const [first, last] = crosshair.selecting ?? [];
   const marked = first !== undefined && last !== undefined ? { from: timeAt(first), to: timeAt(last + 1) } : zoom;
   const xOf = (time: number): number => ((time - span.from) / (span.to - span.from)) * BUCKETS;
@@ -239,13 +235,7 @@ function TraceOverview({ rows, span, zoom, onZoom }: TraceOverviewProps): JSX.El
       aria-valuemax={BUCKETS - 1}
       aria-valuenow={at}
       aria-valuetext={`${formatDuration(timeAt(at) - span.from)}: ${formatCount(counts[at] ?? 0)} run`}
-      onPointerDown={(event) => crosshair.onPointerDown(event, indexAt(event))}
-      onPointerMove={(event) => crosshair.onPointerMove(event, indexAt(event))}
-      onPointerUp={crosshair.onPointerUp}
-      onPointerLeave={crosshair.onPointerLeave}
-      onPointerCancel={crosshair.onBlur}
-      onKeyDown={crosshair.onKeyDown}
-      onBlur={crosshair.onBlur}
+      {...crosshair.handlers}
     >
       <svg viewBox={`0 0 ${BUCKETS} ${OVERVIEW_HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
         <path class="trace-busy" d={bars.join('')} />
