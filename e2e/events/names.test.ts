@@ -57,3 +57,35 @@ test.describe('an unknown event type', () => {
     await expect(eventPanel(page, 'order.lost')).toContainText('No event type with this name is registered.');
   });
 });
+
+const regions = ['eu', 'us'].map((region) => `analytics.segments.recalculated.region_${region}.nightly.finished`);
+
+/** What each row shows of its name, without what is cut off. */
+const shownNames = `[...document.querySelectorAll('.row-link')].map((link) =>
+  [...link.querySelectorAll('.name-head, .name-tail')].map((part) => {
+    // An ellipsis takes the place of a character.
+    const end = part.getBoundingClientRect().right - (part.scrollWidth > part.clientWidth ? 8 : 0);
+    const range = document.createRange();
+    return [...part.textContent].filter((_, at) => {
+      range.setStart(part.firstChild, at);
+      range.setEnd(part.firstChild, at + 1);
+      return range.getBoundingClientRect().right <= end;
+    }).join('');
+  }).join('…'))`;
+
+test('long names that differ in the middle alone are told apart, however little room they have', async ({
+  page,
+  serve,
+}) => {
+  const { origin } = await serve({
+    register: (hub) => {
+      for (const type of regions) hub.event({ type, handler: () => {} });
+    },
+  });
+  for (const path of ['', `events/${regions[0]}`]) {
+    await page.goto(`${origin}/#/${path}?every=off`);
+    await expect(page.locator('.row-link')).toHaveCount(2);
+    const shown = await page.evaluate<string[]>(shownNames);
+    expect(shown).toEqual([expect.stringMatching(/…\w*eu/), expect.stringMatching(/…\w*us/)]);
+  }
+});

@@ -6,19 +6,11 @@ import { useInteraction, useVisibleRange } from '../shared/use-element.js';
 import { type EventRow, failureLevel, type Reading } from '../state/event-row.js';
 import type { HubStore } from '../state/hub-store.js';
 import { type Direction, firstDirection, type Navigation, type SortKey, viewPath } from '../state/navigation.js';
-import {
-  type Cell,
-  COLUMNS,
-  type Column,
-  hasSameItems,
-  periodOf,
-  TRACKS,
-  TypeName,
-  watchCells,
-} from './event-columns.js';
+import { type Cell, COLUMNS, type Column, hasSameItems, periodOf, TRACKS, watchCells } from './event-columns.js';
 import { type RowFocus, useRowFocus } from './event-focus.js';
 import { type EventGroup, groupItems, type ListItem } from './event-groups.js';
 import { holdOrder } from './event-list.js';
+import { partedNames, TypeName } from './type-name.js';
 
 export interface EventTableProps {
   readonly store: HubStore;
@@ -37,6 +29,7 @@ export function EventTable({ store, order: fresh, navigation, focusRef }: EventT
   const { isActive, focusedType } = useInteraction(body);
   const rows = store.rows.value;
   const { q, sort, dir, show, group, closed, selection } = navigation.route.value;
+  const parted = useMemo(() => partedNames(rows.keys()), [rows]);
   const reading = store.reading.value;
   const order = useOrder(fresh, [q, sort, dir, show, selection?.from, selection?.to].join('\n'), isActive, rows);
   const items: readonly ListItem[] = group === 'prefix' ? groupItems(order, closed) : order;
@@ -87,6 +80,7 @@ export function EventTable({ store, order: fresh, navigation, focusRef }: EventT
                 key={`type ${item.type}`}
                 row={item}
                 index={index}
+                partedAt={parted.get(item.type)}
                 readings={store.reading}
                 navigation={navigation}
               />
@@ -162,12 +156,14 @@ interface EventTableRowProps {
   readonly row: EventRow;
   /** Index in the table body. */
   readonly index: number;
+  /** Where its name is parted. */
+  readonly partedAt: number | undefined;
   readonly readings: ReadonlySignal<Reading>;
   readonly navigation: Navigation;
 }
 
 /** Row of an event type. It renders only if one of its values changes. */
-function EventTableRow({ row, index, readings, navigation }: EventTableRowProps): JSX.Element {
+function EventTableRow({ row, index, partedAt, readings, navigation }: EventTableRowProps): JSX.Element {
   const isOpen = navigation.openType.value === row.type;
   const cells = useMemo(() => watchCells(row, readings), [row, readings]).value;
   return (
@@ -183,7 +179,7 @@ function EventTableRow({ row, index, readings, navigation }: EventTableRowProps)
               aria-current={isOpen ? 'true' : undefined}
               data-type={row.type}
             >
-              <TypeName type={row.type} />
+              <TypeName type={row.type} partedAt={partedAt} />
             </a>
             {cells[at]?.render()}
           </th>
