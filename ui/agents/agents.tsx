@@ -6,6 +6,7 @@ import { formatDuration, formatPercentile } from '../format/duration.js';
 import { formatCost, formatCount, formatPercent, UNKNOWN } from '../format/number.js';
 import { Segments } from '../shared/choices.js';
 import { Count } from '../shared/counts.js';
+import { Name } from '../shared/name.js';
 import { useShown } from '../shared/use-element.js';
 import { ViewSection } from '../shared/view-section.js';
 import { useSorted, ViewTable, ViewTableCell, ViewTableNote } from '../shared/view-table.js';
@@ -235,14 +236,16 @@ function AgentRow({ agent, uses, isOpen, now, allTokens, query }: AgentRowProps)
     <tr ref={row} data-open={isOpen}>
       <th scope="row">
         <a class="view-table-name" href={viewPath('agents', name) + query}>
-          <bdi>{name}</bdi>
+          <Name>{name}</Name>
         </a>
         {description && <ViewTableNote>{description}</ViewTableNote>}
         {tools.length > 0 && <ViewTableNote>Tools: {tools.join(', ')}</ViewTableNote>}
         <OtherAgents verb="Delegates to" names={delegates} query={query} />
         <OtherAgents verb="Hands over to" names={handoffs} query={query} />
       </th>
-      <ViewTableCell label="Model">{model}</ViewTableCell>
+      <ViewTableCell label="Model">
+        <Name>{model}</Name>
+      </ViewTableCell>
       <ViewTableCell label="Runs">
         <Count value={total} />
         {exceptions.map(({ label, count }) => (
@@ -310,7 +313,7 @@ function Links({ items, query }: { items: readonly AgentUse[]; query: string }):
         <span key={label}>
           {index > 0 && ', '}
           <a href={path + query}>
-            <bdi>{label}</bdi>
+            <Name>{label}</Name>
           </a>
         </span>
       ))}

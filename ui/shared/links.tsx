@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { viewPath } from '../state/navigation.js';
 import { CopyButton } from './copy-button.js';
+import { Name } from './name.js';
 
 export interface TypeLinkProps {
   /** @default 'event' */
@@ -15,8 +16,13 @@ export interface TypeLinkProps {
 /** Link to an event type or a workflow. */
 export function TypeLink({ kind = 'event', type, query, class: name }: TypeLinkProps): JSX.Element {
   return (
-    <a class={name} href={viewPath(kind === 'event' ? 'events' : 'workflows', type) + query} title={type}>
-      <bdi>{type}</bdi>
+    <a
+      class={name}
+      href={viewPath(kind === 'event' ? 'events' : 'workflows', type) + query}
+      title={type}
+      aria-label={type}
+    >
+      <Name>{type}</Name>
     </a>
   );
 }

@@ -9,6 +9,7 @@ import { viewerTimeZone } from '../format/clock-time.js';
 import { formatAge, formatAgo } from '../format/duration.js';
 import { formatCount, formatPercent, UNKNOWN } from '../format/number.js';
 import { IdLink, TypeLink } from '../shared/links.js';
+import { Name } from '../shared/name.js';
 import { MomentAndAge } from '../shared/times.js';
 import { LoadedView } from '../shared/view-section.js';
 import { BoundedRows, ViewTable, ViewTableCell, ViewTableNote } from '../shared/view-table.js';
@@ -126,15 +127,15 @@ function LostProcesses({ lost, now }: { readonly lost: readonly LostProcess[]; r
           {({ id, service, host, pid, release, startedAt, lostAt, active }) => (
             <tr key={id}>
               <th scope="row">
-                <bdi class="view-table-name">{host}</bdi>
+                <Name class="view-table-name">{host}</Name>
                 <ViewTableNote>
                   pid {pid} · hub {id}
                 </ViewTableNote>
               </th>
               <ViewTableCell label="Service">
-                <bdi>{service}</bdi>
+                <Name>{service}</Name>
               </ViewTableCell>
-              <ViewTableCell label="Release">{release === undefined ? UNKNOWN : <bdi>{release}</bdi>}</ViewTableCell>
+              <ViewTableCell label="Release">{release === undefined ? UNKNOWN : <Name>{release}</Name>}</ViewTableCell>
               <ViewTableCell label="Gone" isFailed>
                 {formatAgo(now - lostAt)}
                 <ViewTableNote>{releasedText(active)}</ViewTableNote>
@@ -224,7 +225,7 @@ function Releases({ monitor }: Pick<PartProps, 'monitor'>): JSX.Element | null {
           {({ service, release, startedAt, endedAt }) => (
             <tr key={`${service} ${release} ${startedAt}`}>
               <th scope="row">
-                <bdi class="view-table-name">{release}</bdi>
+                <Name class="view-table-name">{release}</Name>
               </th>
               <ViewTableCell label="Service">{service}</ViewTableCell>
               <ViewTableCell label="Started">
@@ -261,16 +262,16 @@ function ProcessRow({ process, handles, now, query, paused }: ProcessRowProps): 
   return (
     <tr>
       <th scope="row">
-        <bdi class="view-table-name">{host}</bdi>
+        <Name class="view-table-name">{host}</Name>
         <ViewTableNote>
           pid {pid} · hub {id} · Hubline {version}
         </ViewTableNote>
       </th>
       <ViewTableCell label="Service">
-        <bdi>{service}</bdi>
+        <Name>{service}</Name>
         <PauseButton target={{ kind: 'service', name: service }} paused={paused} />
       </ViewTableCell>
-      <ViewTableCell label="Release">{release === undefined ? UNKNOWN : <bdi>{release}</bdi>}</ViewTableCell>
+      <ViewTableCell label="Release">{release === undefined ? UNKNOWN : <Name>{release}</Name>}</ViewTableCell>
       <ViewTableCell label="Running">
         {formatCount(active)}
         {process.isolated !== undefined && (

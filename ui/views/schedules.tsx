@@ -7,6 +7,7 @@ import { formatAge, formatAgo, formatDuration } from '../format/duration.js';
 import { formatCount, UNKNOWN } from '../format/number.js';
 import { Icon } from '../shared/icon.js';
 import { IdLink, TypeLink } from '../shared/links.js';
+import { Name } from '../shared/name.js';
 import { StateLabel } from '../shared/states.js';
 import { Moment, MomentAndAge } from '../shared/times.js';
 import { useShown } from '../shared/use-element.js';
@@ -174,7 +175,7 @@ function ScheduleRow({ schedule, last, isOpen, now, query }: ScheduleRowProps): 
   return (
     <tr ref={row} data-open={isOpen}>
       <th scope="row">
-        <bdi class="view-table-name">{name}</bdi>
+        <Name class="view-table-name">{name}</Name>
         {description && <ViewTableNote>{description}</ViewTableNote>}
         <ViewTableNote>{service}</ViewTableNote>
         {storedId !== undefined && <ViewTableNote>set at run time</ViewTableNote>}

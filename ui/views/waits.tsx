@@ -7,6 +7,7 @@ import { approveCode } from '../format/hub-code.js';
 import { formatCount } from '../format/number.js';
 import { CodeToCopy } from '../shared/copy-button.js';
 import { IdLink, TypeLink } from '../shared/links.js';
+import { Name } from '../shared/name.js';
 import { MomentAndAge } from '../shared/times.js';
 import { LoadedView } from '../shared/view-section.js';
 import { BoundedRows, ViewTable, ViewTableCell, ViewTableNote } from '../shared/view-table.js';
@@ -126,8 +127,12 @@ function ApprovalRow({ wait, now, query, transport }: RowProps & { transport: st
         <RunId wait={wait} query={query} />
       </th>
       <ViewTableCell label="Tool">
-        <strong>{toolOf(wait)}</strong>
-        <ViewTableNote>{step.name}</ViewTableNote>
+        <strong>
+          <Name>{toolOf(wait)}</Name>
+        </strong>
+        <ViewTableNote>
+          <Name>{step.name}</Name>
+        </ViewTableNote>
       </ViewTableCell>
       <SinceCell wait={wait} now={now} />
       <ViewTableCell label="Timeout">
@@ -158,7 +163,7 @@ function ToolRows({ tool, waits, isTruncated, now, query, transport }: ToolRowsP
     <>
       <tr class="wait-group">
         <th scope="rowgroup" colSpan={APPROVAL_COLUMNS.length}>
-          <bdi class="view-table-name">{tool}</bdi> <ListedCount count={waits.length} isTruncated={isTruncated} />{' '}
+          <Name class="view-table-name">{tool}</Name> <ListedCount count={waits.length} isTruncated={isTruncated} />{' '}
           <span class="muted">· the oldest waits for {formatAge(now - since)}</span>
         </th>
       </tr>

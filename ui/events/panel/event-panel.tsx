@@ -7,6 +7,7 @@ import { formatCount, formatPercent } from '../../format/number.js';
 import { CopyButton } from '../../shared/copy-button.js';
 import { CountStats } from '../../shared/counts.js';
 import { Icon, IconButton } from '../../shared/icon.js';
+import { Name } from '../../shared/name.js';
 import { PanelSection } from '../../shared/view-section.js';
 import { type EventRow, failingRatio } from '../../state/event-row.js';
 import type { Loaded } from '../../state/loader.js';
@@ -37,13 +38,13 @@ export function EventPanel({ type, monitor, navigation }: EventPanelProps): JSX.
   const detail = monitor.detail.value?.key === type ? monitor.detail.value : null;
   const close = (): void => navigation.go({ name: null });
   return (
-    <aside ref={panel} class="panel" aria-labelledby="panel-title">
+    <aside ref={panel} class="panel" aria-label={type}>
       <div class="panel-head">
         <button type="button" class="back panel-back" onClick={close}>
           <Icon name="back" /> Events
         </button>
-        <h2 id="panel-title" class="panel-title" ref={title} tabIndex={-1} title={type}>
-          <bdi>{type}</bdi>
+        <h2 class="panel-title" ref={title} tabIndex={-1} title={type}>
+          <Name>{type}</Name>
         </h2>
         <IconButton icon="close" label="Close panel" title="Close panel (Esc)" onClick={close} />
       </div>
