@@ -150,6 +150,22 @@ export function describeStatistics({ consume, next, now, advance, counts }: Cont
       }
     });
 
+    it('have the exact maximum of durations that are all the same, which no percentile exceeds', async () => {
+      const shop = await consume(['a']);
+      for (let count = 0; count < 20; count += 1) {
+        await shop.transport.publish([envelope('a')]);
+        await (await next(shop)).commit({ ...completed(), durationMs: 26_000 });
+      }
+      const { durationMs } = await shop.transport.counts.metrics('a');
+      for (const { p50, p95, p99, max } of [durationMs.last5Min, durationMs.lastHour]) {
+        expect(max).toBe(26_000);
+        for (const percentile of [p50, p95, p99]) {
+          expect(percentile).toBeGreaterThanOrEqual(23_400);
+          expect(percentile).toBeLessThanOrEqual(26_000);
+        }
+      }
+    });
+
     it('count all durations by length', async () => {
       const shop = await consume(['a', 'b']);
       for (const durationMs of [0, 3, 30, 30, 3_000, 4 * 24 * 3_600_000]) {
