@@ -9,7 +9,7 @@ test('the waits of a request collapse, and a part of its time fills the axis', {
   const { dashboard } = await serveAnswers(serve);
   await page.goto(`${dashboard.origin}/#/requests/${REQUEST_ID}?every=off`);
   const axis = page.getByRole('columnheader').last();
-  await expect(axis.locator('.trace-tick')).toHaveText(['20 s', '40 s', '1 min', '1 min 20 s']);
+  await expect(axis.locator('.trace-tick')).toHaveText(['20 s', '40 s', '1 min']);
   await expect(page.locator('.trace-cut')).toHaveCount(0);
   const collapse = page.getByRole('button', { name: 'Collapse waits' });
   await collapse.click();
@@ -28,5 +28,5 @@ test('the waits of a request collapse, and a part of its time fills the axis', {
   await expect(axis).toContainText(/^0.* to 9\.\d s$/);
   await expect(page.getByRole('row', { name: /parcel scanned/ })).toHaveCount(0);
   await showAll.click();
-  await expect(axis.locator('.trace-tick')).toHaveText(['20 s', '40 s', '1 min', '1 min 20 s']);
+  await expect(axis.locator('.trace-tick')).toHaveText(['20 s', '40 s', '1 min']);
 });

@@ -28,11 +28,13 @@ const LABEL_EVERY = 4;
 /** Bars of one value per period, with the same data as a table that the user can open. */
 export function HourBars({ label, bars, now, format }: HourBarsProps): JSX.Element {
   const max = Math.max(0, ...bars.map(({ value }) => value ?? 0));
+  const isKnown = bars.every(({ value }) => value !== null);
+  const top = max > 0 ? format(max) : isKnown ? 'none' : 'not known';
   return (
     <>
-      <div class="hour-bars" role="img" aria-label={`${label}, at most ${format(max)}`}>
+      <div class="hour-bars" role="img" aria-label={`${label}, ${max > 0 ? 'at most ' : ''}${top}`}>
         <span class="hour-max" aria-hidden="true">
-          {max > 0 && format(max)}
+          {top}
         </span>
         {bars.map(({ at, endAt, value }, index) => (
           <span

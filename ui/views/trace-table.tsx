@@ -38,8 +38,8 @@ export function TraceTable({ rows, axis, startedAt, onToggle, selected, query }:
   const { from, to } = useVisibleRange(body, rows.length);
   const ms = axis.span.to - axis.span.from;
   const step = tickStep(axis);
-  // The last label needs its place at the end.
-  const ticks = step === null ? [] : Array.from({ length: Math.floor((0.88 * ms) / step) }, (_, at) => (at + 1) * step);
+  // The last label needs its place at the end, as do those before it.
+  const ticks = step === null ? [] : Array.from({ length: Math.floor((0.7 * ms) / step) }, (_, at) => (at + 1) * step);
   return (
     <div class="card">
       <table
