@@ -179,7 +179,6 @@ function ScheduleRow({ schedule, last, isOpen, now, query }: ScheduleRowProps): 
         {description && <ViewTableNote>{description}</ViewTableNote>}
         <ViewTableNote>{service}</ViewTableNote>
         {storedId !== undefined && <ViewTableNote>set at run time</ViewTableNote>}
-        <PauseButton target={{ kind: 'schedule', name }} paused={paused} />
       </th>
       <ViewTableCell label="Starts">
         {emit !== undefined && <TypeLink type={emit} query={query} />}
@@ -204,6 +203,7 @@ function ScheduleRow({ schedule, last, isOpen, now, query }: ScheduleRowProps): 
         {last === undefined ? UNKNOWN : <Outcome last={last} query={query} />}
       </ViewTableCell>
       <ViewTableCell label="Next">
+        <PauseButton target={{ kind: 'schedule', name }} paused={paused} />
         {paused !== undefined ? (
           `paused by ${paused.by} ${formatAgo(now - paused.since)}`
         ) : nextDueAt === undefined ? (
