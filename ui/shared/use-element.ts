@@ -1,4 +1,4 @@
-import type { RefObject } from 'preact';
+import type { JSX, RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 /** Interaction of the user with an element. */
@@ -95,6 +95,28 @@ export function useShown<T extends HTMLElement>(isOpen: boolean): RefObject<T | 
     if (isOpen) ref.current?.scrollIntoView({ block: 'nearest' });
   }, [isOpen]);
   return ref;
+}
+
+/**
+ * Returns a function that makes an element of a list, or returns the one of the last rendering if nothing that it shows has
+ * changed: the same element costs a poll nothing, and most of a long list has ended.
+ */
+export function useKept(): (key: string, shown: string, make: () => JSX.Element) => JSX.Element {
+  const last = useRef<ReadonlyMap<string, KeptElement>>(new Map());
+  const next = new Map<string, KeptElement>();
+  const before = last.current;
+  last.current = next;
+  return (key, shown, make) => {
+    const known = before.get(key);
+    const kept = known?.shown === shown ? known : { shown, element: make() };
+    next.set(key, kept);
+    return kept.element;
+  };
+}
+
+interface KeptElement {
+  readonly shown: string;
+  readonly element: JSX.Element;
 }
 
 /** Returns the number of pixels per rem. */

@@ -1,12 +1,12 @@
 import type { JSX } from 'preact';
-import { useRef } from 'preact/hooks';
 import type { RunIntrospection, StepIntrospection } from '../../server/dashboard/protocol.js';
 import { formatMoment } from '../format/clock-time.js';
-import { formatAge, formatDuration } from '../format/duration.js';
+import { formatAge, formatAgo, formatDuration } from '../format/duration.js';
 import { formatCount } from '../format/number.js';
 import { IdLink } from '../shared/links.js';
 import { lookOf, StateLabel } from '../shared/states.js';
 import { Ago } from '../shared/times.js';
+import { useKept } from '../shared/use-element.js';
 import { type State, stepState, waitText } from './workflow-summary.js';
 
 export interface RunListProps {
@@ -19,11 +19,17 @@ export interface RunListProps {
 
 /** Runs of a workflow, one line each, with the duration of every step as a part of a bar. */
 export function RunList({ runs, serverNow, query }: RunListProps): JSX.Element {
+  const kept = useKept();
   return (
     <ol class="runs" aria-label="Recent runs">
-      {runs.map((run) => (
-        <RunLine key={run.id} run={run} serverNow={serverNow} query={query} />
-      ))}
+      {runs.map((run) => {
+        const { id, status, acceptedAt, endedAt } = run;
+        const line = (): JSX.Element => <RunLine key={id} run={run} serverNow={serverNow} query={query} />;
+        // What the line of an ended run shows changes with the time alone.
+        return endedAt === undefined
+          ? line()
+          : kept(id, `${status} ${endedAt} ${formatAgo(serverNow - acceptedAt)} ${query}`, line);
+      })}
     </ol>
   );
 }
@@ -64,34 +70,22 @@ function RunLine({ run, serverNow, query }: RunLineProps): JSX.Element {
 }
 
 function Segments({ run, serverNow }: { run: RunIntrospection; serverNow: number }): JSX.Element {
-  const shown = useRef<ReadonlyMap<string, SegmentItem>>(new Map());
-  const items = atMost(runSegments(run, serverNow)).map(({ key, name, status, durationMs }): SegmentItem => {
-    const text = `${name}: ${lookOf(status)[1].toLowerCase()}, ${formatDuration(durationMs)}`;
-    const last = shown.current.get(key);
-    // Hundreds of finished steps stay as they are. The same element costs a poll nothing.
-    if (last?.text === text) return last;
-    const element = (
-      <li key={key} class={`run-segment is-${status}`} style={{ flexGrow: growOf(durationMs) }} title={text}>
-        <span class="visually-hidden">{text}</span>
-        <span aria-hidden="true" class="run-segment-name">
-          {name}
-        </span>
-      </li>
-    );
-    return { key, text, element };
-  });
-  shown.current = new Map(items.map((item) => [item.key, item]));
+  const kept = useKept();
   return (
     <ol class="run-segments" aria-label="Steps">
-      {items.map(({ element }) => element)}
+      {atMost(runSegments(run, serverNow)).map(({ key, name, status, durationMs }) => {
+        const text = `${name}: ${lookOf(status)[1].toLowerCase()}, ${formatDuration(durationMs)}`;
+        return kept(key, text, () => (
+          <li key={key} class={`run-segment is-${status}`} style={{ flexGrow: growOf(durationMs) }} title={text}>
+            <span class="visually-hidden">{text}</span>
+            <span aria-hidden="true" class="run-segment-name">
+              {name}
+            </span>
+          </li>
+        ));
+      })}
     </ol>
   );
-}
-
-interface SegmentItem {
-  readonly key: string;
-  readonly text: string;
-  readonly element: JSX.Element;
 }
 
 /** Returns the width of a segment. Two digits: the bar of a long wait does not change at every poll. */
