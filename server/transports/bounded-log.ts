@@ -132,6 +132,11 @@ export class LogWatchers {
     };
   }
 
+  /** Removes all callbacks. */
+  clear(): void {
+    this.#watchers.clear();
+  }
+
   notify(name: string): void {
     for (const watcher of [...(this.#watchers.get(name) ?? [])]) watcher();
   }

@@ -1,21 +1,44 @@
+import { randomUUID } from 'node:crypto';
 import { type LogBounds, type LogPage, type LogStorage, LogWatchers } from '../bounded-log.js';
+import { systemClock } from '../clock.js';
+import type { Logger } from '../transport.js';
 import type { Database } from './connection/database.js';
-import { readNumber } from './connection/fields.js';
+import { readList, readNumber, readText } from './connection/fields.js';
+import type { Listener, NotificationListener } from './connection/listener.js';
 import { textOf } from './postgres-key-values.js';
 
-// One query of a process looks at all logs that it watches. A notification per append would let the commits of all
-// sessions wait for one another.
-const watchIntervalMs = 100;
+// Registrations last ten minutes.
+const renewalMs = 300_000;
+const renewalRetryMs = 10_000;
+// While notifications do not arrive: the shorter time after an append, then longer ones.
+const minLookMs = 100;
+const maxLookMs = 400;
 
-/** Logs in a table with a row per entry. */
-export class PostgresLog implements LogStorage {
+/**
+ * Logs in a table with a row per entry. An append notifies those who watch the log, and no one else: the commits of all
+ * sessions that notify wait for one another.
+ */
+export class PostgresLog implements LogStorage, NotificationListener {
   readonly #database: Database;
+  readonly #listener: Listener;
+  readonly #logger: Logger;
+  readonly #watcher = randomUUID();
   readonly #watchers = new LogWatchers();
+  /** Names of logs by their number in notifications. */
+  readonly #names = new Map<string, string>();
   readonly #newest = new Map<string, number>();
+  #removeListener: (() => Promise<void>) | undefined;
+  /** End of the registrations, one at a time. */
+  #registering: Promise<unknown> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
+  #looking: Promise<void> | undefined;
+  #lookMs = minLookMs;
+  #renewAt = 0;
 
-  constructor(database: Database) {
+  constructor(database: Database, listener: Listener, logger: Logger) {
     this.#database = database;
+    this.#listener = listener;
+    this.#logger = logger;
   }
 
   async append(name: string, texts: readonly string[], { maxEntries, maxBytes, maxAgeMs }: LogBounds): Promise<number> {
@@ -46,38 +69,125 @@ export class PostgresLog implements LogStorage {
   }
 
   async watch(name: string, onAppend: () => void): Promise<() => void> {
-    await this.#database.ready();
-    const end = this.#watchers.add(name, onAppend);
+    const remove = this.#watchers.add(name, onAppend);
+    const end = (): void => {
+      remove();
+      // A registration that is left over expires.
+      this.#alone(() => this.#forget(name)).catch(() => {});
+    };
+    try {
+      await this.#alone(async () => {
+        this.#removeListener ??= await this.#listener.add(this, this.#logger);
+        await this.#register([name]);
+      });
+    } catch (error) {
+      end();
+      throw error;
+    }
+    if (this.#watchers.names.length === 1) this.#renewAt = systemClock.monotonic() + renewalMs;
+    this.#lookMs = minLookMs;
     this.#lookLater();
     return end;
   }
 
-  #lookLater(): void {
-    if (this.#watchers.names.length === 0) this.#newest.clear();
-    else this.#timer ??= setTimeout(() => void this.#look(), watchIntervalMs).unref();
+  onWork(): void {}
+
+  onChange(): void {}
+
+  onEnd(): void {}
+
+  onAppend(log: string): void {
+    const name = this.#names.get(log);
+    if (name !== undefined) this.#watchers.notify(name);
   }
 
-  async #look(): Promise<void> {
+  onMissed(isOwn: boolean): void {
+    if (!isOwn) this.#look();
+  }
+
+  /** Ends all watches. */
+  async close(): Promise<void> {
+    this.#watchers.clear();
+    await this.#alone(() => this.#leave()).catch(() => {});
+  }
+
+  async #register(names: readonly string[]): Promise<void> {
+    const logs = names.map((name) => Buffer.from(name));
+    const numbers = readList(await this.#database.call('watch_logs', [logs, this.#watcher]));
+    for (const [index, number] of numbers.entries()) this.#names.set(readText(number), names[index] ?? '');
+  }
+
+  async #forget(name: string): Promise<void> {
     const { names } = this.#watchers;
+    if (names.length === 0) return this.#leave();
+    if (names.includes(name)) return;
+    for (const [number, known] of this.#names) if (known === name) this.#names.delete(number);
+    this.#newest.delete(name);
+    await this.#database.call('unwatch_log', [Buffer.from(name), this.#watcher]);
+  }
+
+  /** Ends the notifications, after the last watch. */
+  async #leave(): Promise<void> {
+    const removeListener = this.#removeListener;
+    if (removeListener === undefined) return;
+    this.#removeListener = undefined;
+    clearTimeout(this.#timer);
+    this.#names.clear();
+    this.#newest.clear();
     try {
-      const rows = await this.#database.query(
-        `SELECT w.n, (SELECT sequence FROM hub.log_entries WHERE log = w.log ORDER BY sequence DESC LIMIT 1) AS newest
-        FROM unnest($1::bytea[]) WITH ORDINALITY w(log, n)`,
-        [names.map((name) => Buffer.from(name))],
-      );
-      for (const { n, newest } of rows) {
-        const name = names[readNumber(n) - 1] ?? '';
-        const known = this.#newest.get(name);
-        const found = newest === null ? -1 : readNumber(newest);
-        this.#newest.set(name, found);
-        // Those of before the first look may be new to the watcher.
-        if (found !== known) this.#watchers.notify(name);
-      }
-    } catch {
-      // Logs that cannot be read now are read at the next look.
+      await this.#database.call('unwatch_log', [null, this.#watcher]);
     } finally {
-      this.#timer = undefined;
-      this.#lookLater();
+      await removeListener();
+    }
+  }
+
+  #alone<T>(call: () => Promise<T>): Promise<T> {
+    const result = this.#registering.then(call);
+    this.#registering = result.catch(() => {});
+    return result;
+  }
+
+  #lookLater(): void {
+    clearTimeout(this.#timer);
+    if (this.#watchers.names.length === 0) return;
+    const waitMs = this.#listener.isListening ? this.#renewAt - systemClock.monotonic() : this.#lookMs;
+    this.#timer = setTimeout(() => this.#look(), waitMs).unref();
+  }
+
+  #look(): void {
+    this.#looking ??= this.#lookOnce()
+      // Logs that cannot be read now are read at the next look.
+      .catch(() => {})
+      .finally(() => {
+        this.#looking = undefined;
+        this.#lookLater();
+      });
+  }
+
+  async #lookOnce(): Promise<void> {
+    const { names } = this.#watchers;
+    if (names.length === 0) return;
+    const now = systemClock.monotonic();
+    if (now >= this.#renewAt) {
+      this.#renewAt = now + renewalRetryMs;
+      await this.#alone(() => this.#register(names));
+      this.#renewAt = now + renewalMs;
+    }
+    const rows = await this.#database.query(
+      `SELECT w.n, (SELECT sequence FROM hub.log_entries WHERE log = w.log ORDER BY sequence DESC LIMIT 1) AS newest
+      FROM unnest($1::bytea[]) WITH ORDINALITY w(log, n)`,
+      [names.map((name) => Buffer.from(name))],
+    );
+    this.#lookMs = Math.min(2 * this.#lookMs, maxLookMs);
+    for (const { n, newest } of rows) {
+      const name = names[readNumber(n) - 1] ?? '';
+      const known = this.#newest.get(name);
+      const found = newest === null ? -1 : readNumber(newest);
+      this.#newest.set(name, found);
+      if (found === known) continue;
+      // Those of before the first look may be new to the watcher.
+      this.#lookMs = minLookMs;
+      this.#watchers.notify(name);
     }
   }
 }

@@ -52,6 +52,7 @@ export class PostgresManager implements TransportManager {
   readonly #listener: Listener;
   readonly #logger: Logger;
   readonly #runs: PostgresRuns;
+  readonly #log: PostgresLog;
   readonly #inbox: Inbox;
   readonly #emits: TickBatch<Emit, readonly Receipt[] | Error>;
   /** Names this connection in notifications of work that it learns from replies. */
@@ -73,7 +74,8 @@ export class PostgresManager implements TransportManager {
     this.fleet = postgresFleet(database);
     this.schedules = new PostgresSchedules(database, service, () => this.#consumer?.member);
     this.kv = new CheckedKeyValueStore(new PostgresKeyValueStore(database));
-    this.log = new CheckedLog(new PostgresLog(database));
+    this.#log = new PostgresLog(database, listener, logger);
+    this.log = new CheckedLog(this.#log);
     this.#emits = new TickBatch(
       {
         maxSize: maxEmits,
@@ -122,6 +124,7 @@ export class PostgresManager implements TransportManager {
     await this.#onDrained?.();
     await this.#inbox.close();
     await this.#runs.close();
+    await this.#log.close();
     return result;
   }
 

@@ -22,6 +22,8 @@ export interface NotificationListener {
   onChange(seq: number): void;
   /** An event has ended. @param reason JSON of an error for a handler that runs */
   onEnd(seq: number, reason: string | undefined): void;
+  /** A log has new entries. @param log its number */
+  onAppend?(log: string): void;
   /** Notifications may have been missed. @param isOwn only those that calls of this process would have caused */
   onMissed(isOwn: boolean): void;
 }
@@ -50,6 +52,11 @@ export class Listener {
   constructor(database: Database) {
     this.#database = database;
     database.onWrite = () => this.#lookSoon();
+  }
+
+  /** Notifications arrive. */
+  get isListening(): boolean {
+    return this.#isListening;
   }
 
   /**
@@ -210,6 +217,7 @@ export class Listener {
     for (const listener of [...this.#listeners]) {
       if (payload === 'i') listener.onInbox?.();
       else if (payload.startsWith('w')) listener.onWork(subject.split(',').map(Number), text);
+      else if (payload.startsWith('l')) listener.onAppend?.(subject);
       else if (payload.startsWith('c')) listener.onChange(Number(subject));
       else if (payload.startsWith('x')) listener.onEnd(Number(subject), text);
     }

@@ -193,7 +193,8 @@ CREATE TABLE hub.kept_events (
 CREATE INDEX kept_events_run ON hub.kept_events (seq, number);
 CREATE INDEX kept_events_request ON hub.kept_events (request_id);
 CREATE INDEX kept_events_id ON hub.kept_events (hashtextextended(id, 0));
--- Connections that wait for the end of a run (x), or for each change (c). They renew `until`.
+-- Connections that wait for the end of a run (x), for each change (c), or for appends to a log, of which `seq` is the number
+-- (l). They renew `until`.
 CREATE TABLE hub.watchers (
   seq bigint NOT NULL,
   kind "char" NOT NULL,

@@ -235,6 +235,11 @@ CREATE FUNCTION hub.run_logs(p_service text, p_id text) RETURNS bytea[] LANGUAGE
   ]
 $$;
 
+-- Number of a log in locks and notifications. Others may have the same one.
+CREATE FUNCTION hub.log_number(p_log bytea) RETURNS bigint LANGUAGE sql IMMUTABLE AS $$
+  SELECT hashtextextended('hub_channel' || encode(p_log, 'hex'), 4)
+$$;
+
 CREATE FUNCTION hub.log_append(p_log bytea, texts bytea[], max_entries int, max_bytes bigint, max_age_ms float8) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
   t bigint;
@@ -245,8 +250,9 @@ DECLARE
   newest bigint;
   kept bigint;
   entry bytea;
+  n bigint := hub.log_number(p_log);
 BEGIN
-  PERFORM pg_advisory_xact_lock(hashtextextended('hub_channel' || encode(p_log, 'hex'), 4));
+  PERFORM pg_advisory_xact_lock(n);
   t := hub.now_ms();
   DELETE FROM hub.log_entries WHERE (log, sequence) IN (
     SELECT log, sequence FROM hub.log_entries WHERE expires_at <= t LIMIT 2 * cardinality(texts) FOR UPDATE SKIP LOCKED);
@@ -266,13 +272,31 @@ BEGIN
     ORDER BY e.sequence LIMIT 1;
   DELETE FROM hub.log_entries e
     WHERE e.log = p_log AND e.sequence < least(newest, greatest(coalesce(kept, newest), newest - max_entries + 1));
+  IF EXISTS (SELECT FROM hub.watchers WHERE seq = n AND kind = 'l') THEN PERFORM hub.notify('l' || n); END IF;
   RETURN first;
 END $$;
+
+-- Registers a connection for the appends to logs, for ten minutes: to those that commit later. Returns their numbers.
+CREATE FUNCTION hub.watch_logs(logs bytea[], p_watcher text) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE n bigint;
+BEGIN
+  FOR n IN SELECT DISTINCT hub.log_number(log) AS number FROM unnest(logs) log ORDER BY 1 LOOP
+    PERFORM pg_advisory_xact_lock(n);
+    INSERT INTO hub.watchers VALUES (n, 'l', p_watcher, hub.now_ms() + 600000)
+    ON CONFLICT (seq, kind, watcher) DO UPDATE SET until = excluded.until;
+  END LOOP;
+  RETURN (SELECT json_agg(hub.log_number(log)::text ORDER BY place) FROM unnest(logs) WITH ORDINALITY x(log, place));
+END $$;
+
+-- Ends the interest of a connection in a log, or in all of them.
+CREATE FUNCTION hub.unwatch_log(p_log bytea, p_watcher text) RETURNS void LANGUAGE sql AS $$
+  DELETE FROM hub.watchers WHERE kind = 'l' AND watcher = p_watcher AND (p_log IS NULL OR seq = hub.log_number(p_log))
+$$;
 
 CREATE FUNCTION hub.log_delete(p_log bytea) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE existed boolean := EXISTS (SELECT FROM hub.log_entries WHERE log = p_log AND expires_at > hub.now_ms());
 BEGIN
-  PERFORM pg_advisory_xact_lock(hashtextextended('hub_channel' || encode(p_log, 'hex'), 4));
+  PERFORM pg_advisory_xact_lock(hub.log_number(p_log));
   DELETE FROM hub.log_entries WHERE log = p_log;
   RETURN existed;
 END $$;
