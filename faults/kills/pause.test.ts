@@ -6,7 +6,7 @@ import { isLong, setScene, until } from '../workers/scene.js';
 
 const rounds = isLong ? 20 : 3;
 const eventsPerRound = 200;
-// Processes read the pauses twice a second; a machine with more to do than it can is late.
+// Other processes learn of a pause within milliseconds; a machine with more to do than it can is late.
 const effectMs = 3_000;
 const pausedMs = 2_000;
 

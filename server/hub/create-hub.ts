@@ -449,17 +449,15 @@ class HubRuntime extends HubReader implements Hub {
         },
       }),
     });
-    if (isConsumer) {
-      this.pausing.follow();
-      // A start waits for nothing that only introspection shows.
-      void this.roster.open();
-    }
+    // A start waits for nothing that only introspection shows.
+    if (isConsumer) void this.roster.open();
     this.#stopObserving = observeCounts(
       this.transport,
       subscriptions.map(({ type }) => type),
     );
     this.#scheduler = scheduler;
     try {
+      if (isConsumer) await this.pausing.follow();
       await scheduler.open(isConsumer);
     } catch (error) {
       this.#stopObserving();

@@ -1,5 +1,7 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { everyTransport } from '../testing/every-transport.fixture.js';
+import { pausesKey } from '../transports/stored-keys.js';
+import { silentLogger } from '../transports/transport.js';
 import { createHub } from './create-hub.js';
 import { UnknownTargetError } from './errors.js';
 import { deferred, testHub } from './hub.fixture.js';
@@ -145,6 +147,23 @@ describe('a pause', () => {
     expect(due).toEqual(missed);
     await clock.advance(60_000);
     expect(due).toEqual([...missed, 6]);
+  });
+
+  it('without an announcement is read after ten seconds, and nothing is read before', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { hub, transport } = testHub();
+    hub.event({ type: 'a', handler: () => {} });
+    await hub.start();
+    await vi.advanceTimersByTimeAsync(0);
+    const read = vi.spyOn(hub.transport.kv, 'get');
+    const { kv } = transport.connect({ service: 'other', logger: silentLogger });
+    const stored = { target: { type: 'a' }, ...ada, since: 1 };
+    await kv.set(pausesKey, JSON.stringify({ revision: 1, pauses: [stored] }));
+    await vi.advanceTimersByTimeAsync(9_999);
+    expect(read.mock.calls.flat()).not.toContain(pausesKey);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(await hub.pauses()).toEqual([stored]);
   });
 
   it('of one target is independent of those of others', async () => {

@@ -2,7 +2,7 @@ import { OptionChecker } from '../options.js';
 import type { Redactor } from '../redaction.js';
 import { workflowType } from '../transports/delivery.js';
 import { BackpressureError } from '../transports/errors.js';
-import { pausesKey } from '../transports/stored-keys.js';
+import { pausesKey, pausesLog } from '../transports/stored-keys.js';
 import type { Logger, PausedTypes, TransportManager } from '../transports/transport.js';
 import type { ActionOptions } from './operate/audit.js';
 
@@ -48,8 +48,10 @@ export type PauseSummary = Omit<Pause, 'target'>;
 
 const kinds: readonly PauseKind[] = ['type', 'workflow', 'schedule', 'service'];
 const maxPauses = 1_000;
-// All processes know of a change within a second.
-const pollMs = 400;
+// An announcement may be lost, or be missing from a process of an earlier version.
+const lookMs = 10_000;
+// The log is longer than what is said in it: no reader is to take a new log for the one that it knows.
+const announced = { maxEntries: 1, maxBytes: 64, maxAgeMs: 31_536_000_000 };
 
 /** Name and kind of a target. */
 export interface NamedTarget {
@@ -76,14 +78,15 @@ interface StoredPauses {
 
 /** Parts of a hub that its pauses use. */
 export interface PausesParts {
-  readonly transport: Pick<TransportManager, 'service' | 'clock' | 'kv' | 'pause'>;
+  readonly transport: Pick<TransportManager, 'service' | 'clock' | 'kv' | 'log' | 'pause'>;
   readonly redactor: Redactor;
   readonly logger: Logger;
 }
 
 /**
- * Pauses of a store: one value that every hub reads, and changes by compare-and-set. A hub with handlers or schedules
- * reads it before its first delivery and then twice a second, and tells its transport what to hold.
+ * Pauses of a store: one value that every hub reads, and changes by compare-and-set, and a log that announces its changes.
+ * A hub with handlers or schedules reads it before its first delivery and after each change, and tells its transport what
+ * to hold.
  */
 export class Pauses {
   readonly #parts: PausesParts;
@@ -92,6 +95,8 @@ export class Pauses {
   #shown: readonly Pause[] = [];
   #held: PausedTypes['types'] = [];
   #isConsuming = false;
+  #isFollowing = false;
+  #endWatch = (): void => {};
   #timer: NodeJS.Timeout | undefined;
   #last: Promise<unknown> = Promise.resolve();
   readonly #listeners = new Set<() => void>();
@@ -107,26 +112,31 @@ export class Pauses {
   }
 
   /** Follows the changes of other processes, until `stop`. */
-  follow(): void {
-    // Other processes do not see a fake clock.
-    this.#timer = setTimeout(() => {
-      void this.#read()
-        .catch((err: unknown) => this.#parts.logger.debug({ err }, 'pauses could not be read, will retry'))
-        .then(() => {
-          if (this.#timer !== undefined) this.follow();
-        });
-    }, pollMs);
-    this.#timer.unref();
+  async follow(): Promise<void> {
+    this.#isFollowing = true;
+    const end = await this.#parts.transport.log.watch(pausesLog, () => this.#look());
+    if (this.#isFollowing) this.#endWatch = end;
+    else end();
+    this.#look();
   }
 
   stop(): void {
+    this.#isFollowing = false;
+    this.#endWatch();
     clearTimeout(this.#timer);
-    this.#timer = undefined;
+  }
+
+  #look(): void {
+    clearTimeout(this.#timer);
+    if (!this.#isFollowing) return;
+    // Other processes do not see a fake clock.
+    this.#timer = setTimeout(() => this.#look(), lookMs).unref();
+    this.#read().catch((err: unknown) => this.#parts.logger.debug({ err }, 'pauses could not be read, will retry'));
   }
 
   /** Returns the pauses in effect, as they may be shown. The same objects until one changes. */
   async current(): Promise<readonly Pause[]> {
-    if (this.#timer === undefined) await this.#read();
+    if (!this.#isFollowing) await this.#read();
     return this.#shown;
   }
 
@@ -180,7 +190,7 @@ export class Pauses {
 
   /** @param update returns the pauses after the change; `undefined` if there is nothing to change */
   #change(update: (pauses: readonly Pause[], now: number) => readonly Pause[] | undefined): Promise<boolean> {
-    const { kv, clock } = this.#parts.transport;
+    const { kv, log, clock } = this.#parts.transport;
     return this.#alone(async () => {
       for (;;) {
         const text = await kv.get(pausesKey);
@@ -193,6 +203,7 @@ export class Pauses {
         const nextText = JSON.stringify(next);
         if (!(await kv.compareAndSet(pausesKey, text, nextText))) continue;
         await this.#apply(nextText);
+        await log.append(pausesLog, [String(next.revision)], announced);
         return true;
       }
     });

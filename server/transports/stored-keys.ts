@@ -37,6 +37,8 @@ export function errorsKey(type: string): string {
 }
 /** Name of the log with the actions of operators. */
 export const auditLog = 'hubline:audit';
+/** Name of the log that announces changes of the pauses. */
+export const pausesLog = 'hubline:pauses';
 
 /**
  * Returns `true` for a key, or the name of a log, that is stored as it is, and its contents too: everyone who operates the
@@ -45,7 +47,7 @@ export const auditLog = 'hubline:audit';
  * @param part part of the transport
  */
 export function isPlainKey(part: string, key: unknown): boolean {
-  if (part === 'log') return key === auditLog;
+  if (part === 'log') return key === auditLog || key === pausesLog;
   return part === 'kv' && (plainValues.has(key) || (typeof key === 'string' && key.startsWith(errorsPrefix)));
 }
 

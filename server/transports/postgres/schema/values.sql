@@ -70,6 +70,7 @@ BEGIN
   VALUES (p_id, p_definition, p_position, p_look_at, p_look_at, p_body)
   ON CONFLICT (id) DO UPDATE SET definition = excluded.definition, position = greatest(stored_schedules.position, excluded.position),
     look_at = excluded.look_at, take_at = excluded.take_at, body = excluded.body;
+  IF p_look_at < coalesce(known.take_at, 'infinity') THEN PERFORM hub.notify('s'); END IF;
   PERFORM hub.changed(0);
   RETURN to_json('stored'::text);
 END $$;
@@ -120,6 +121,7 @@ BEGIN
   IF known.definition IS DISTINCT FROM p_definition THEN RETURN json_build_object('status', 'replaced'); END IF;
   IF due_at <= known.position THEN RETURN json_build_object('status', 'already', 'position', known.position); END IF;
   UPDATE hub.stored_schedules SET position = due_at, last_due = due_at, look_at = p_look_at, take_at = p_look_at WHERE id = p_id;
+  IF p_look_at < coalesce(known.take_at, 'infinity') THEN PERFORM hub.notify('s'); END IF;
   PERFORM hub.accept(events, p_service);
   PERFORM hub.changed(0);
   RETURN json_build_object('status', 'claimed');

@@ -1,0 +1,42 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { contractStage } from '../contract/contract-stage.js';
+import { startTestPostgres } from './postgres-stage.fixture.js';
+
+const { admin, harness } = await startTestPostgres();
+const { connect, until } = contractStage(() => harness());
+
+const bounds = { maxEntries: 10, maxBytes: 1_000, maxAgeMs: 60_000 };
+
+test('an append notifies if a connection watches its log, and its registration ends with the watch', async () => {
+  const client = await admin.connect();
+  const notified: (string | undefined)[] = [];
+  const note = ({ payload }: { readonly payload?: string | undefined }): void => {
+    if (payload?.startsWith('l') === true) notified.push(payload);
+  };
+  client.on('notification', note);
+  await client.query('LISTEN hubline_hubline');
+  onTestFinished(async () => {
+    client.off('notification', note);
+    await client.query('UNLISTEN *');
+    client.release();
+  });
+  const [{ log }, watching] = [connect('shop'), connect('mail')];
+  const registrations = async (): Promise<number> =>
+    (await admin.query("SELECT FROM hubline.watchers WHERE kind = 'l'")).rows.length;
+  await log.append('watched', ['before'], bounds);
+  let seen = 0;
+  const end = await watching.log.watch('watched', () => {
+    seen += 1;
+  });
+  await log.append('other', ['1'], bounds);
+  await log.append('watched', ['1'], bounds);
+  await until(() => notified.length > 0 && seen > 0);
+  expect(notified).toHaveLength(1);
+  expect(await registrations()).toBe(1);
+  end();
+  await until(async () => (await registrations()) === 0);
+  await log.append('watched', ['2'], bounds);
+  await client.query("SELECT pg_notify('hubline_hubline', 'l0')");
+  await until(() => notified.includes('l0'));
+  expect(notified).toHaveLength(2);
+});
