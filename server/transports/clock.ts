@@ -71,11 +71,9 @@ export const systemClock: Clock = {
   },
 };
 
-const lookIntervalMs = 1_000;
-
-/** Calls a function every second of real time. Returns a function that ends this. */
-export function lookRegularly(look: () => void): () => void {
-  const timer = setInterval(look, lookIntervalMs);
+/** Calls a function at intervals of real time. Returns a function that ends this. */
+export function lookRegularly(look: () => void, intervalMs: number): () => void {
+  const timer = setInterval(look, intervalMs);
   timer.unref();
   return () => clearInterval(timer);
 }

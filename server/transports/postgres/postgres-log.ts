@@ -90,12 +90,6 @@ export class PostgresLog implements LogStorage, NotificationListener {
     return end;
   }
 
-  onWork(): void {}
-
-  onChange(): void {}
-
-  onEnd(): void {}
-
   onAppend(log: string): void {
     const name = this.#names.get(log);
     if (name !== undefined) this.#watchers.notify(name);

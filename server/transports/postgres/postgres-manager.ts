@@ -53,6 +53,7 @@ export class PostgresManager implements TransportManager {
   readonly #logger: Logger;
   readonly #runs: PostgresRuns;
   readonly #log: PostgresLog;
+  readonly #schedules: PostgresSchedules;
   readonly #inbox: Inbox;
   readonly #emits: TickBatch<Emit, readonly Receipt[] | Error>;
   /** Names this connection in notifications of work that it learns from replies. */
@@ -72,7 +73,11 @@ export class PostgresManager implements TransportManager {
     this.deadLetters = postgresDeadLetters(database, service);
     this.runs = this.#runs;
     this.fleet = postgresFleet(database);
-    this.schedules = new PostgresSchedules(database, service, () => this.#consumer?.member);
+    this.#schedules = new PostgresSchedules({
+      ...{ database, listener, service, logger },
+      member: () => this.#consumer?.member,
+    });
+    this.schedules = this.#schedules;
     this.kv = new CheckedKeyValueStore(new PostgresKeyValueStore(database));
     this.#log = new PostgresLog(database, listener, logger);
     this.log = new CheckedLog(this.#log);
@@ -124,6 +129,7 @@ export class PostgresManager implements TransportManager {
     await this.#onDrained?.();
     await this.#inbox.close();
     await this.#runs.close();
+    await this.#schedules.close();
     await this.#log.close();
     return result;
   }

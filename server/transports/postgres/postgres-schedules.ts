@@ -1,6 +1,7 @@
-import { lookRegularly } from '../clock.js';
+import { lookRegularly, systemClock, type Timer } from '../clock.js';
 import {
   type ClaimResult,
+  type Logger,
   maxStoredSchedules,
   type ScheduleClaim,
   type ScheduleOpening,
@@ -12,19 +13,40 @@ import {
 } from '../transport.js';
 import type { Database } from './connection/database.js';
 import { readFields, readList, readNumber, readOptional, readText, unexpected } from './connection/fields.js';
+import type { Listener } from './connection/listener.js';
 import { readSchedules } from './reads/lookups.js';
 import { envelopeFields } from './reads/stored-events.js';
+
+// Many schedules that become due at about the same time are looked at together.
+const joinMs = 1_000;
+// A notification may be lost.
+const lookMs = 30_000;
+
+/** Parts that the schedules share with the other parts of their connection. */
+export interface PostgresSchedulesParts {
+  readonly database: Database;
+  readonly listener: Listener;
+  readonly service: string;
+  readonly logger: Logger;
+  /** Returns the id of the open connection. */
+  readonly member: () => number | undefined;
+}
 
 /** Schedules of a service. */
 export class PostgresSchedules implements ScheduleStore {
   readonly #database: Database;
+  readonly #listener: Listener;
   readonly #service: string;
+  readonly #logger: Logger;
   readonly #member: () => number | undefined;
+  /** Ends of the watches. */
+  readonly #watches = new Set<() => Promise<void>>();
 
-  /** @param member returns the id of the open connection */
-  constructor(database: Database, service: string, member: () => number | undefined) {
+  constructor({ database, listener, service, logger, member }: PostgresSchedulesParts) {
     this.#database = database;
+    this.#listener = listener;
     this.#service = service;
+    this.#logger = logger;
     this.#member = member;
   }
 
@@ -83,7 +105,34 @@ export class PostgresSchedules implements ScheduleStore {
   }
 
   async watch(onEarlier: () => void): Promise<() => void> {
-    return lookRegularly(onEarlier);
+    let next: Timer | undefined;
+    let nextAt = 0;
+    const tell = (): void => {
+      next = undefined;
+      nextAt = systemClock.monotonic() + joinMs;
+      onEarlier();
+    };
+    const tellOnce = (): void => {
+      if (next !== undefined) return;
+      const waitMs = nextAt - systemClock.monotonic();
+      if (waitMs > 0) next = systemClock.after(waitMs, tell);
+      else tell();
+    };
+    const remove = await this.#listener.add({ onSchedule: tellOnce, onMissed: tellOnce }, this.#logger);
+    const endLooks = lookRegularly(tellOnce, lookMs);
+    const end = async (): Promise<void> => {
+      this.#watches.delete(end);
+      endLooks();
+      next?.cancel();
+      await remove();
+    };
+    this.#watches.add(end);
+    return () => void end();
+  }
+
+  /** Ends all watches. */
+  async close(): Promise<void> {
+    for (const end of [...this.#watches]) await end();
   }
 }
 

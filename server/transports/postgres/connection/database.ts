@@ -24,7 +24,7 @@ const notifyingCalls = new Set([
     'pause',
     'retire',
   ],
-  ...['claim_schedule', 'claim_stored', 'free_slot', 'release_events', 'leave'],
+  ...['claim_schedule', 'claim_stored', 'put_schedule', 'free_slot', 'release_events', 'leave'],
 ]);
 const maxRepetitions = 10;
 const connectTimeoutMs = 5_000;

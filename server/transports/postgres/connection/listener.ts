@@ -17,13 +17,15 @@ export interface NotificationListener {
   /** Transactions of callers have committed events. */
   onInbox?(): void;
   /** Queues have work. @param origin connection that accepted it and knows of it */
-  onWork(queues: readonly number[], origin: string | undefined): void;
+  onWork?(queues: readonly number[], origin: string | undefined): void;
   /** A run has a new entry or wait. */
-  onChange(seq: number): void;
+  onChange?(seq: number): void;
   /** An event has ended. @param reason JSON of an error for a handler that runs */
-  onEnd(seq: number, reason: string | undefined): void;
+  onEnd?(seq: number, reason: string | undefined): void;
   /** A log has new entries. @param log its number */
   onAppend?(log: string): void;
+  /** A stored schedule is due earlier than before. */
+  onSchedule?(): void;
   /** Notifications may have been missed. @param isOwn only those that calls of this process would have caused */
   onMissed(isOwn: boolean): void;
 }
@@ -216,10 +218,11 @@ export class Listener {
     const [subject = '', text] = split(payload.slice(1));
     for (const listener of [...this.#listeners]) {
       if (payload === 'i') listener.onInbox?.();
-      else if (payload.startsWith('w')) listener.onWork(subject.split(',').map(Number), text);
+      else if (payload === 's') listener.onSchedule?.();
+      else if (payload.startsWith('w')) listener.onWork?.(subject.split(',').map(Number), text);
       else if (payload.startsWith('l')) listener.onAppend?.(subject);
-      else if (payload.startsWith('c')) listener.onChange(Number(subject));
-      else if (payload.startsWith('x')) listener.onEnd(Number(subject), text);
+      else if (payload.startsWith('c')) listener.onChange?.(Number(subject));
+      else if (payload.startsWith('x')) listener.onEnd?.(Number(subject), text);
     }
   }
 }

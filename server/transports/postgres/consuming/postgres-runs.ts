@@ -181,8 +181,6 @@ export class PostgresRuns implements RunStore, NotificationListener {
     }
   }
 
-  onWork(): void {}
-
   onChange(seq: number): void {
     for (const listener of [...(this.#changeListeners.get(seq) ?? [])]) listener();
   }

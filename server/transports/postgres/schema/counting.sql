@@ -5,7 +5,8 @@ CREATE FUNCTION hub.now_ms() RETURNS bigint LANGUAGE sql VOLATILE AS $$
 $$;
 
 -- Messages: `w` and queues with work, `c` and a run with a new entry or wait, `x` and an event that has ended, `l` and the
--- number of a log with a new entry, `i` for an inbox with events, `p` and the name of a listener that looks if they arrive.
+-- number of a log with a new entry, `i` for an inbox with events, `s` for a stored schedule that is due earlier, `p` and the
+-- name of a listener that looks if they arrive.
 CREATE FUNCTION hub.notify(message text) RETURNS void LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_notify('hub_channel', message); END $$;
 
 -- Tells that queues have work; null if there are none. A notification has at most 8,000 bytes.

@@ -104,12 +104,6 @@ export class Inbox implements NotificationListener {
     this.#look();
   }
 
-  onWork(): void {}
-
-  onChange(): void {}
-
-  onEnd(): void {}
-
   onMissed(isOwn: boolean): void {
     if (isOwn) return;
     // Perhaps to a replica that was promoted.

@@ -17,6 +17,8 @@ import { scripts } from '../connection/script.js';
 import { emitArguments } from '../jobs/event-codec.js';
 import { encodeName, serviceOf, serviceTypeOf, typeOf } from '../names.js';
 
+const lookMs = 1_000;
+
 /** Parts of a connection that its schedules use. */
 export interface RedisSchedulesParts {
   readonly service: string;
@@ -96,7 +98,7 @@ export class RedisSchedules implements ScheduleStore {
   }
 
   async watch(onEarlier: () => void): Promise<() => void> {
-    return lookRegularly(onEarlier);
+    return lookRegularly(onEarlier, lookMs);
   }
 }
 
