@@ -234,6 +234,7 @@ export class Consumer implements NotificationListener, EventStarter {
         // The process stood still for longer than its lock: others have its events.
         for (const delivery of known) delivery.revoke(new LeaseLostError());
         await this.#join();
+        this.#claim();
       } else {
         this.#learn(known, readFields(reply));
       }
@@ -245,7 +246,7 @@ export class Consumer implements NotificationListener, EventStarter {
   }
 
   /** Learns from a heartbeat what notifications may have told before. */
-  #learn(known: readonly PostgresDelivery[], { leased, changed, ended, dropped }: Fields): void {
+  #learn(known: readonly PostgresDelivery[], { leased, changed, ended, dropped, work, wakeInMs }: Fields): void {
     const tokens = new Set(readList(leased).map(readNumber));
     const reasons = new Map(readList(ended).map((each) => [readNumber(itemOf(each, 0)), itemOf(each, 1)]));
     // Meanwhile one may have its outcome, and another delivery of its event the lease.
@@ -255,6 +256,9 @@ export class Consumer implements NotificationListener, EventStarter {
       else if (!tokens.has(delivery.token)) delivery.revoke(new LeaseLostError());
     }
     for (const seq of readList(changed)) this.onChange(readNumber(seq));
+    const ready = readList(work).map(readNumber);
+    if (ready.length > 0) this.onWork(ready);
+    if (wakeInMs !== null) this.#wakeIn(readNumber(wakeInMs));
     for (const report of readList(dropped).map(readFields)) {
       this.#options.onDropped?.({
         runType: readText(report['runType']),
@@ -300,14 +304,13 @@ export class Consumer implements NotificationListener, EventStarter {
 
   async #claimOnce(): Promise<void> {
     const { database } = this.#parts;
-    const { maxCrashes, pollIntervalMs } = database.settings;
+    const { maxCrashes } = database.settings;
     const running = new Map<number, number>();
     for (const { queue } of [...this.#deliveries.values(), ...this.#overdue])
       running.set(queue, (running.get(queue) ?? 0) + 1);
     const open = this.#queues.filter((queue) => this.#open.has(queue));
     const concurrency = Math.min(this.#options.concurrency, maxSlots);
     this.#open.clear();
-    this.#wakeIn(pollIntervalMs);
     const reply = await this.#session
       .call('claim', [this.#member, concurrency, open, [...running.keys()], [...running.values()]])
       .catch((error: unknown) => {

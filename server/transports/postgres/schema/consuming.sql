@@ -147,7 +147,8 @@ END $$;
 
 -- Extends the life of a connection, and removes those that have died. Returns null if the connection itself was removed;
 -- otherwise `leased`, the tokens that it still leases, and what it may not know yet: `changed`, the runs with an entry or an
--- offer; `ended`, the tokens whose events ended from outside, with the reasons; `dropped`, the reports of its runs.
+-- offer; `ended`, the tokens whose events ended from outside, with the reasons; `dropped`, the reports of its runs; `work`, the
+-- queues with ready events, of which a notification may have been lost, and the time until the next ones are due.
 -- @param known events that it runs, with the number of their entries in `entries`
 CREATE FUNCTION hub.heartbeat(
   p_member bigint, p_description text, p_state text, ttl_ms float8, former_ms bigint, known bigint[], entries int[]
@@ -155,6 +156,8 @@ CREATE FUNCTION hub.heartbeat(
 DECLARE
   dead bigint;
   unknown bigint[];
+  queues int[];
+  due bigint;
   reply json;
 BEGIN
   -- Taken before any row, as `leave` does.
@@ -170,8 +173,13 @@ BEGIN
   SELECT array_agg(seq) INTO unknown FROM hub.events
   WHERE owner = p_member AND state = 'a' AND seq <> ALL(known) AND started_at <= hub.now_ms() - ttl_ms;
   IF unknown IS NOT NULL THEN PERFORM hub.release_events(p_member, unknown, 0); END IF;
+  SELECT coalesce(array_agg(queue), '{}') INTO queues FROM hub.member_types WHERE member = p_member;
+  due := hub.next_due(queues);
   WITH reported AS (DELETE FROM hub.drop_reports WHERE member = p_member RETURNING report)
   SELECT json_build_object(
+    'work', (SELECT coalesce(json_agg(id), '[]') FROM unnest(queues) x(id)
+      WHERE EXISTS (SELECT FROM hub.events e WHERE e.queue = x.id AND e.state = 'r')),
+    'wakeInMs', CASE WHEN due IS NOT NULL THEN greatest(0, due - hub.now_ms()) END,
     'leased', (SELECT coalesce(json_agg(token), '[]') FROM hub.events WHERE owner = p_member AND state = 'a'),
     'changed', (SELECT coalesce(json_agg(e.seq), '[]') FROM unnest(known, entries) k(seq, entries) JOIN hub.events e ON e.seq = k.seq
       WHERE e.is_run AND (e.entries > k.entries OR e.has_inbox AND hub.has_offers(e.seq))),
@@ -180,6 +188,14 @@ BEGIN
     'dropped', (SELECT coalesce(json_agg(report), '[]') FROM reported))
   INTO reply;
   RETURN reply;
+END $$;
+
+-- Time at which the next events and runs of queues are due.
+CREATE FUNCTION hub.next_due(p_queues int[]) RETURNS bigint LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN (SELECT least(min(d.due_at), min(w.due_at)) FROM unnest(p_queues) x(id)
+    LEFT JOIN LATERAL (SELECT due_at FROM hub.events WHERE queue = x.id AND state = 'd' ORDER BY due_at LIMIT 1) d ON true
+    LEFT JOIN LATERAL (SELECT due_at FROM hub.waits WHERE queue = x.id AND due_at IS NOT NULL ORDER BY due_at LIMIT 1) w ON true);
 END $$;
 
 -- Leases events to a connection.
@@ -427,9 +443,7 @@ BEGIN
   -- After the lock, for which it may have waited until a pause took effect.
   SELECT types INTO paused FROM hub.pauses WHERE service = own_service;
   PERFORM set_config('synchronous_commit', 'off', true);
-  SELECT least(min(d.due_at), min(w.due_at)) INTO wake FROM unnest(p_queues) x(id)
-  LEFT JOIN LATERAL (SELECT due_at FROM hub.events WHERE queue = x.id AND state = 'd' ORDER BY due_at LIMIT 1) d ON true
-  LEFT JOIN LATERAL (SELECT due_at FROM hub.waits WHERE queue = x.id AND due_at IS NOT NULL ORDER BY due_at LIMIT 1) w ON true;
+  wake := hub.next_due(p_queues);
   IF wake <= t THEN wake := hub.promote_due(p_queues, t); END IF;
   SELECT coalesce(array_agg(x.id ORDER BY place) FILTER (WHERE NOT q.is_limited), '{}'),
     coalesce(array_agg(x.id ORDER BY x.id) FILTER (WHERE q.is_limited), '{}')
@@ -526,9 +540,7 @@ BEGIN
     PERFORM hub.resolve(each.seq, each.key, '"by":"time"', t);
     IF each.is_judged THEN PERFORM hub.settle(each.seq, 0, t); END IF;
   END LOOP;
-  RETURN (SELECT least(min(d.due_at), min(w.due_at)) FROM unnest(p_queues) x(id)
-    LEFT JOIN LATERAL (SELECT due_at FROM hub.events WHERE queue = x.id AND state = 'd' ORDER BY due_at LIMIT 1) d ON true
-    LEFT JOIN LATERAL (SELECT due_at FROM hub.waits WHERE queue = x.id AND due_at IS NOT NULL ORDER BY due_at LIMIT 1) w ON true);
+  RETURN hub.next_due(p_queues);
 END $$;
 
 CREATE FUNCTION hub.free_slot(p_token bigint) RETURNS void LANGUAGE plpgsql AS $$
