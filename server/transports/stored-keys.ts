@@ -16,8 +16,6 @@ export const pausesKey = 'hubline:pauses';
 export const releasesKey = 'hubline:releases';
 /** Key of the key-value store with the processes of the last hour. */
 export const processesKey = 'hubline:processes';
-/** Key of the key-value store with the id of the hub that stores them. */
-export const processesTurnKey = 'hubline:processes:turn';
 /** Key of the key-value store with the workflows that invoke others. */
 export const invocationsKey = 'hubline:invocations';
 
@@ -25,7 +23,6 @@ const plainValues: ReadonlySet<unknown> = new Set([
   pausesKey,
   releasesKey,
   processesKey,
-  processesTurnKey,
   invocationsKey,
 ]);
 

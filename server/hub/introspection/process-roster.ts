@@ -1,4 +1,4 @@
-import { processesKey, processesTurnKey } from '../../transports/stored-keys.js';
+import { processesKey } from '../../transports/stored-keys.js';
 import type { Logger, TransportManager } from '../../transports/transport.js';
 import type { ProcessIntrospection, ProcessState } from './live-state.js';
 import { everyPoll, SharedList } from './shared-list.js';
@@ -7,7 +7,7 @@ const retainedMs = 3_600_000;
 const maxProcesses = 600;
 /** Time for which the store knows that a process has stopped: it may be listed as running for a moment. */
 const stoppedMs = 60_000;
-/** Time for which one process has the turn to store who is there. */
+/** Time after a note in which no other process adds one. */
 const turnMs = 9_000;
 // A process is stored as soon as it runs, perhaps after the list of running ones was read.
 const graceMs = 5_000;
@@ -61,7 +61,7 @@ export class ProcessRoster {
   open(): Promise<void> {
     this.#last = this.#note();
     this.#stop = everyPoll(async () => {
-      this.#last = this.#takeTurn().then((isOurs) => (isOurs ? this.#note() : undefined));
+      this.#last = this.#note({ afterMs: turnMs });
       await this.#last;
     });
     return this.#last;
@@ -73,7 +73,7 @@ export class ProcessRoster {
     this.#stop();
     this.#stop = undefined;
     await this.#last;
-    await this.#note(this.#parts.hubId);
+    await this.#note({ stopped: this.#parts.hubId });
   }
 
   /** Returns the processes that were lost in the last hour, the latest first. */
@@ -89,22 +89,18 @@ export class ProcessRoster {
       .sort((a, b) => b.lostAt - a.lostAt);
   }
 
-  async #takeTurn(): Promise<boolean> {
-    const { transport, hubId, logger } = this.#parts;
-    try {
-      return await transport.kv.set(processesTurnKey, hubId, { ifAbsent: true, ttlMs: turnMs });
-    } catch (err) {
-      logger.debug({ err }, 'the processes could not be stored, will retry');
-      return false;
-    }
-  }
-
-  /** @param stopped id of the hub that stops */
-  async #note(stopped?: string): Promise<void> {
+  /**
+   * @param stopped id of the hub that stops
+   * @param afterMs time after the last note before which there is nothing to note
+   */
+  async #note({ stopped, afterMs = 0 }: { readonly stopped?: string; readonly afterMs?: number } = {}): Promise<void> {
     const { processes, logger } = this.#parts;
     try {
-      const live = (await processes()).filter(({ events, workflows }) => events.length + workflows.length > 0);
-      await this.#list.change((all, now) => withLive(all, live, now, stopped));
+      await this.#list.change(async (all, now) => {
+        if (all.some(({ seenAt }) => Math.abs(now - seenAt) < afterMs)) return undefined;
+        const live = (await processes()).filter(({ events, workflows }) => events.length + workflows.length > 0);
+        return withLive(all, live, now, stopped);
+      });
     } catch (err) {
       logger.debug({ err }, 'the processes could not be stored, will retry');
     }

@@ -15,6 +15,8 @@ export interface SharedListSettings<T> {
   retain(entries: readonly T[], now: number): readonly T[];
 }
 
+type Changed<T> = readonly T[] | undefined;
+
 /** Bounded list in one value of the key-value store, which processes change by compare-and-set. */
 export class SharedList<T> {
   readonly #transport: Pick<TransportManager, 'clock' | 'kv'>;
@@ -42,14 +44,14 @@ export class SharedList<T> {
   }
 
   /** @param update returns the list after the change; `undefined` if there is nothing to change */
-  async change(update: (entries: readonly T[], now: number) => readonly T[] | undefined): Promise<void> {
+  async change(update: (entries: readonly T[], now: number) => Changed<T> | Promise<Changed<T>>): Promise<void> {
     const { kv, clock } = this.#transport;
     const { key, name, ttlMs, retain } = this.#settings;
     for (;;) {
       const text = await kv.get(key);
       const now = clock.now();
       const entries = this.#parse(text);
-      const changed = update(entries, now);
+      const changed = await update(entries, now);
       this.#known = changed ?? entries;
       this.#readAt = now;
       if (changed === undefined) return;
