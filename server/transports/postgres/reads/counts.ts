@@ -108,12 +108,12 @@ export function readHistory(value: unknown): PeriodHistory {
 const counterOf = new Map([...'rcfxt'].map((name, index) => [name, index]));
 
 /** Returns the counts of minutes, the earliest first. */
-function readMinutes(value: unknown): ReadonlyMap<number, CountedMinute> {
+function readMinutes(value: unknown): readonly (readonly [minute: number, counted: CountedMinute])[] {
   const minutes = new Map<number, MutableMinute>();
-  for (const each of readList(value)) {
-    const [minuteValue, nameValue, bucketValue, countValue] = readList(each);
-    const [minute, bucket, count] = [readNumber(minuteValue), readNumber(bucketValue), readNumber(countValue)];
-    const name = readText(nameValue);
+  const text = readText(value);
+  for (const each of text === '' ? [] : text.split(',')) {
+    const [minuteText, name = '', bucket, countText, longest] = each.split(' ');
+    const [minute, count] = [Number(minuteText), Number(countText)];
     const counted = minutes.get(minute) ?? {
       counts: periodCounters.map(() => 0),
       waits: { buckets: [], longestMs: -1 },
@@ -122,12 +122,13 @@ function readMinutes(value: unknown): ReadonlyMap<number, CountedMinute> {
     minutes.set(minute, counted);
     const counter = counterOf.get(name);
     if (counter !== undefined) counted.counts[counter] = (counted.counts[counter] ?? 0) + count;
-    else if (name === 'w') counted.waits.buckets.push([bucket, count]);
-    else if (name === 'd') counted.durations.buckets.push([bucket, count]);
-    else if (name === 'p') counted.waits.longestMs = Math.max(counted.waits.longestMs, count);
-    else if (name === 'q') counted.durations.longestMs = Math.max(counted.durations.longestMs, count);
+    else {
+      const durations = name === 'w' ? counted.waits : counted.durations;
+      durations.buckets.push([Number(bucket), count]);
+      durations.longestMs = Math.max(durations.longestMs, Number(longest));
+    }
   }
-  return minutes;
+  return [...minutes].sort(([a], [b]) => a - b);
 }
 
 interface MutableMinute extends CountedMinute {

@@ -41,18 +41,16 @@ BEGIN
     last_failed_at = greatest(k.last_failed_at, excluded.last_failed_at);
   IF names <@ '{~,u}' THEN RETURN; END IF;
   INSERT INTO hub.minutes AS m
-  SELECT pg_backend_pid(), q.type, t / 60000, each.name::"char", each.bucket,
-    CASE WHEN bool_or(each.name IN ('p', 'q')) THEN max(c.a) ELSE count(*) END
+  SELECT pg_backend_pid(), q.type, t / 60000, each.name::"char", each.bucket, count(*), max(each.ms)
   FROM unnest(queues, names, amounts) AS c(q, n, a) JOIN hub.queues q ON q.id = c.q, LATERAL (
-    SELECT c.n, 0 WHERE c.n IN ('r', 'c', 'f', 't')
-    UNION ALL SELECT unnest('{f,x}'::text[]), 0 WHERE c.n = 'x'
-    UNION ALL SELECT 'c', 0 WHERE c.n = 'i'
-    UNION ALL SELECT c.n, hub.bucket(c.a) WHERE c.n IN ('w', 'd')
-    UNION ALL SELECT CASE c.n WHEN 'w' THEN 'p' ELSE 'q' END, 0 WHERE c.n IN ('w', 'd')
-  ) AS each(name, bucket)
+    SELECT c.n, 0, NULL::float8 WHERE c.n IN ('r', 'c', 'f', 't')
+    UNION ALL SELECT unnest('{f,x}'::text[]), 0, NULL WHERE c.n = 'x'
+    UNION ALL SELECT 'c', 0, NULL WHERE c.n = 'i'
+    UNION ALL SELECT c.n, hub.bucket(c.a), c.a WHERE c.n IN ('w', 'd')
+  ) AS each(name, bucket, ms)
   GROUP BY 2, 4, 5 ORDER BY 2, 4, 5
   ON CONFLICT (type, minute, name, bucket, session) DO UPDATE
-    SET count = CASE WHEN m.name IN ('p', 'q') THEN greatest(m.count, excluded.count) ELSE m.count + excluded.count END;
+    SET count = m.count + excluded.count, longest = greatest(m.longest, excluded.longest);
 END $$;
 
 CREATE FUNCTION hub.changed(queue int) RETURNS void LANGUAGE plpgsql AS $$

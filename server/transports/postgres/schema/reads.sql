@@ -236,49 +236,68 @@ BEGIN
       WHERE hashtextextended(request_id, 0) = hashtextextended(p_request, 0) AND request_id = p_request));
 END $$;
 
+CREATE TYPE hub.type_counts AS (
+  service text, received bigint, completed bigint, filtered bigint, failed bigint, cancelled bigint, retried bigint,
+  deduplicated bigint, "lastReceivedAt" bigint, "lastFailedAt" bigint, active bigint, delayed bigint, suspended bigint,
+  "awaitingVersion" bigint, approvals bigint, "deadLetters" bigint, "oldestPendingAt" bigint
+);
+
+-- A queue without pending events, or without failed ones, has nothing to look for.
 CREATE FUNCTION hub.counts(p_types text[]) RETURNS json LANGUAGE sql STABLE AS $$
-  SELECT coalesce(json_agg((
-    SELECT coalesce(json_agg(json_build_object('service', q.service,
-      'received', coalesce(k.received, 0), 'completed', coalesce(k.completed, 0), 'filtered', coalesce(k.filtered, 0), 'failed', coalesce(k.failed, 0),
-      'cancelled', coalesce(k.cancelled, 0), 'retried', coalesce(k.retried, 0), 'deduplicated', coalesce(k.deduplicated, 0),
-      'lastReceivedAt', k.last_received_at, 'lastFailedAt', k.last_failed_at,
-      'active', s.active, 'delayed', s.delayed, 'suspended', s.suspended,
-      'awaitingVersion', (SELECT count(*) FROM hub.events WHERE queue = q.id AND state = 'r' AND needs > 0),
-      'approvals', (SELECT count(*) FROM hub.waits WHERE queue = q.id AND is_approval),
-      'deadLetters', (SELECT count(*) FROM hub.ended WHERE queue = q.id AND is_dead
-        AND coalesce(dead_until > hub.now_ms(), true)),
-      'oldestPendingAt', (SELECT accepted_at FROM hub.events WHERE queue = q.id ORDER BY position LIMIT 1)
-    ) ORDER BY q.service), '[]')
-    FROM hub.queues q, LATERAL (
-      SELECT sum(received) AS received, sum(completed) AS completed, sum(filtered) AS filtered, sum(failed) AS failed, sum(cancelled) AS cancelled,
-        sum(retried) AS retried, sum(deduplicated) AS deduplicated, max(last_received_at) AS last_received_at,
-        max(last_failed_at) AS last_failed_at
-      FROM hub.counters WHERE queue = q.id
-    ) k, LATERAL (
-      SELECT count(*) FILTER (WHERE state = 'a') AS active, count(*) FILTER (WHERE state = 'd') AS delayed,
-        count(*) FILTER (WHERE state = 's') AS suspended
-      FROM hub.events WHERE queue = q.id AND state <> 'r'
-    ) s
-    WHERE q.type = t.type
-  ) ORDER BY t.place), '[]') FROM unnest(p_types) WITH ORDINALITY t(type, place)
+  WITH asked AS MATERIALIZED (
+    SELECT q.id, q.type, q.service FROM (SELECT DISTINCT unnest(p_types) AS type) t JOIN hub.queues q USING (type)
+  ), found AS MATERIALIZED (
+    SELECT q.*, k.*, k.received > k.completed + k.failed AS is_pending
+    FROM asked q LEFT JOIN (
+      SELECT queue, sum(received) AS received, sum(completed) AS completed, sum(filtered) AS filtered, sum(failed) AS failed,
+        sum(cancelled) AS cancelled, sum(retried) AS retried, sum(deduplicated) AS deduplicated,
+        max(last_received_at) AS last_received_at, max(last_failed_at) AS last_failed_at
+      FROM hub.counters WHERE queue IN (SELECT id FROM asked) GROUP BY queue
+    ) k ON k.queue = q.id
+  ), counted AS (
+    SELECT type, json_agg(c ORDER BY service) AS services FROM (
+      SELECT type, ROW(service, coalesce(received, 0), coalesce(completed, 0), coalesce(filtered, 0), coalesce(failed, 0),
+        coalesce(cancelled, 0), coalesce(retried, 0), coalesce(deduplicated, 0), last_received_at, last_failed_at,
+        s.active, s.delayed, s.suspended,
+        (SELECT count(*) FROM hub.events WHERE is_pending AND queue = q.id AND state = 'r' AND needs > 0),
+        (SELECT count(*) FROM hub.waits WHERE is_pending AND queue = q.id AND is_approval),
+        (SELECT count(*) FROM hub.ended WHERE failed > 0 AND queue = q.id AND is_dead AND coalesce(dead_until > hub.now_ms(), true)),
+        (SELECT accepted_at FROM hub.events WHERE is_pending AND queue = q.id ORDER BY position LIMIT 1)
+      )::hub.type_counts AS c, service
+      FROM found q, LATERAL (
+        SELECT count(*) FILTER (WHERE state = 'a') AS active, count(*) FILTER (WHERE state = 'd') AS delayed,
+          count(*) FILTER (WHERE state = 's') AS suspended
+        FROM hub.events WHERE is_pending AND queue = q.id AND state <> 'r'
+      ) s
+    ) c
+    GROUP BY type
+  )
+  SELECT coalesce(json_agg(coalesce(services, '[]') ORDER BY place), '[]')
+  FROM unnest(p_types) WITH ORDINALITY t(type, place) LEFT JOIN counted USING (type)
+$$;
+
+-- Counts of a minute as the reads return them, several with commas between them.
+CREATE FUNCTION hub.minute_text(m hub.minutes) RETURNS text LANGUAGE sql STABLE AS $$
+  SELECT concat_ws(' ', m.minute, m.name, m.bucket, m.count, m.longest)
 $$;
 
 -- Histories of types: parts as they are packed, all without names, and the minutes since then.
 CREATE FUNCTION hub.history(p_types text[], parts text[]) RETURNS json LANGUAGE sql STABLE AS $$
-  SELECT coalesce(json_agg(json_build_object('parts', (
-      SELECT coalesce(json_object_agg(part, text), '{}') FROM hub.histories h
-      WHERE h.type = t.type AND (parts IS NULL OR part = ANY(parts))
-    ), 'open', (
-      SELECT coalesce(json_agg(json_build_array(minute, name, bucket, count) ORDER BY minute), '[]')
-      FROM hub.minutes WHERE type = t.type
-    )) ORDER BY t.place), '[]')
+  SELECT coalesce(json_agg(json_build_object('parts', coalesce(packed, '{}'), 'open', coalesce(open, '')) ORDER BY place), '[]')
   FROM unnest(p_types) WITH ORDINALITY t(type, place)
+  LEFT JOIN (
+    SELECT type, json_object_agg(part, text) AS packed FROM hub.histories
+    WHERE type IN (SELECT unnest(p_types)) AND (parts IS NULL OR part = ANY(parts)) GROUP BY type
+  ) h USING (type)
+  LEFT JOIN (
+    SELECT type, string_agg(hub.minute_text(m), ',') AS open FROM hub.minutes m WHERE type IN (SELECT unnest(p_types)) GROUP BY type
+  ) o USING (type)
 $$;
 
 -- Minutes of all event types that are not packed yet. Runs of workflows are not part of them.
 CREATE FUNCTION hub.total_open() RETURNS json LANGUAGE sql STABLE AS $$
-  SELECT coalesce(json_agg(json_build_array(minute, name, bucket, count) ORDER BY minute), '[]') FROM (
-    SELECT minute, name, bucket, CASE WHEN name IN ('p', 'q') THEN max(count) ELSE sum(count) END AS count
+  SELECT to_json(coalesce(string_agg(concat_ws(' ', minute, name, bucket, count, longest), ','), '')) FROM (
+    SELECT minute, name, bucket, sum(count) AS count, max(longest) AS longest
     FROM hub.minutes WHERE type NOT LIKE U&'workflow\001F%' GROUP BY 1, 2, 3
   ) m
 $$;
@@ -288,12 +307,12 @@ CREATE FUNCTION hub.take_minutes(max_types int) RETURNS json LANGUAGE sql AS $$
   WITH types AS MATERIALIZED (
     SELECT DISTINCT type FROM hub.minutes WHERE minute < hub.now_ms() / 60000 LIMIT max_types
   ), taken AS (
-    DELETE FROM hub.minutes m USING types WHERE m.type = types.type AND m.minute < hub.now_ms() / 60000 RETURNING m.*
+    DELETE FROM hub.minutes m USING types WHERE m.type = types.type AND m.minute < hub.now_ms() / 60000
+    RETURNING m.type, hub.minute_text(m) AS text
   ), found AS (
-    SELECT type, json_agg(json_build_array(minute, name, bucket, count) ORDER BY minute) AS open FROM taken GROUP BY type
+    SELECT type, string_agg(text, ',') AS open FROM taken GROUP BY type
     UNION ALL
-    SELECT '', json_agg(json_build_array(minute, name, bucket, count) ORDER BY minute) FROM taken
-    WHERE type NOT LIKE U&'workflow\001F%' HAVING count(*) > 0
+    SELECT '', string_agg(text, ',') FROM taken WHERE type NOT LIKE U&'workflow\001F%' HAVING count(*) > 0
   )
   SELECT coalesce(json_agg(json_build_object('type', type, 'open', open, 'parts', (
     SELECT coalesce(json_object_agg(part, text), '{}') FROM hub.histories h WHERE h.type = found.type
@@ -338,7 +357,9 @@ CREATE FUNCTION hub.schedules_json() RETURNS json LANGUAGE sql STABLE AS $$
     )) ORDER BY service, name), '[]') FROM hub.schedules s
 $$;
 
-CREATE FUNCTION hub.overview(p_types text[], run_types text[], max_runs int) RETURNS json LANGUAGE sql STABLE AS $$
+-- It reads many types: each table once, whatever a plan for a few would do.
+CREATE FUNCTION hub.overview(p_types text[], run_types text[], max_runs int) RETURNS json LANGUAGE sql STABLE
+SET enable_nestloop = off SET jit = off AS $$
   SELECT json_build_object('now', hub.now_ms(), 'fleet', hub.fleet(), 'counts', hub.counts(p_types),
     'histories', hub.history(p_types, ARRAY['minutes']), 'failures', hub.failures_of(p_types, 1),
     'total', hub.history(ARRAY[''], NULL), 'totalOpen', hub.total_open(), 'runs', hub.latest_runs(run_types, max_runs),

@@ -260,14 +260,15 @@ CREATE TABLE hub.counters (
   last_failed_at bigint,
   PRIMARY KEY (queue, session)
 ) WITH (fillfactor = 50);
--- Counts of a minute. `name`: r, c, f, x, t as the counters; w waiting times and d durations by bucket; p, q the longest.
+-- Counts of a minute. `name`: r, c, f, x, t as the counters; w waiting times and d durations by bucket, with the longest one.
 CREATE TABLE hub.minutes (
   session int NOT NULL,
   type text NOT NULL,
   minute int NOT NULL,
   name "char" NOT NULL,
   bucket int NOT NULL,
-  count float8 NOT NULL,
+  count bigint NOT NULL,
+  longest float8,
   PRIMARY KEY (type, minute, name, bucket, session)
 ) WITH (fillfactor = 50);
 -- Parts of the histories of types, as `PackedHistory` of period-history.ts names them; '' is the history of all event types.
