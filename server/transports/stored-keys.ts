@@ -19,12 +19,7 @@ export const processesKey = 'hubline:processes';
 /** Key of the key-value store with the workflows that invoke others. */
 export const invocationsKey = 'hubline:invocations';
 
-const plainValues: ReadonlySet<unknown> = new Set([
-  pausesKey,
-  releasesKey,
-  processesKey,
-  invocationsKey,
-]);
+const plainValues: ReadonlySet<unknown> = new Set([pausesKey, releasesKey, processesKey, invocationsKey]);
 
 const errorsPrefix = 'hubline:errors:';
 

@@ -81,11 +81,13 @@ export class Introspector {
     startedAt: number | null,
     pausing: Promise<readonly Pause[]>,
   ): Promise<HubIntrospection> {
-    const [pauses, { cluster, counted, runs, overview }, stored, parents] = await Promise.all([
+    const overviewing = this.#overview(own);
+    const [pauses, { cluster, counted, runs, overview }, stored, parents, releases] = await Promise.all([
       pausing,
-      this.#overview(own),
+      overviewing,
       this.#transport.schedules.page('', shownStoredSchedules),
       this.#invocations.parents(),
+      this.#releases.read(overviewing.then(() => this.#running.filter(isRunning))),
     ]);
     if (this.#paused.all !== pauses) this.#paused = new PausedSubjects(pauses);
     const paused = this.#paused;
@@ -101,7 +103,6 @@ export class Introspector {
       return [invokedBy === undefined ? shown : { ...shown, invokedBy }];
     });
     const pending = pendingAgentRuns(events, workflows);
-    const releases = await this.#releases.read(this.#running.filter(isRunning));
     const approvals = await readWaitingApprovals(this.#transport.runs, events, workflows, this.#redactor);
     return {
       hub: {

@@ -82,11 +82,15 @@ export class Releases {
     this.#stop = undefined;
   }
 
-  /** Returns the releases of the last 7 days, the earliest start first. @param live releases of running processes */
-  async read(live: readonly LiveRelease[]): Promise<readonly ReleaseIntrospection[]> {
-    const stored = await this.#list.recent();
+  /**
+   * Returns the releases of the last 7 days, the earliest start first.
+   *
+   * @param live releases of running processes; a read of them shares the round trip
+   */
+  async read(live: readonly LiveRelease[] | Promise<readonly LiveRelease[]>): Promise<readonly ReleaseIntrospection[]> {
+    const [stored, processes] = await Promise.all([this.#list.recent(), live]);
     const latest = new Map(stored.map((one) => [keyOf(one), one]));
-    const running = new Set(live.map(keyOf));
+    const running = new Set(processes.map(keyOf));
     return retained(stored, this.#parts.transport.clock.now()).map((one) => {
       const { seenAt, ...shown } = one;
       const isRunning = latest.get(keyOf(one)) === one && running.has(keyOf(one));

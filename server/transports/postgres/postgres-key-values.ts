@@ -5,6 +5,9 @@ import { maxListLength } from '../limits.js';
 import type { Database } from './connection/database.js';
 import { readNumber, unexpected } from './connection/fields.js';
 
+// As `kv_get` returns them: a list, and what comes before a value.
+const [listMark, valueMark] = ['l', 'v'];
+
 /** Key-value store in a table: strings, and lists with a row per entry. */
 export class PostgresKeyValueStore implements KeyValueStore {
   readonly #database: Database;
@@ -14,9 +17,11 @@ export class PostgresKeyValueStore implements KeyValueStore {
   }
 
   async get(key: string): Promise<string | undefined> {
-    const [row] = await this.#database.query('SELECT kind, value FROM hub.kv_read($1)', [Buffer.from(key)]);
-    if (row?.['kind'] === 'list') throw new KeyTypeError(key, 'a string');
-    return row?.['kind'] === 'value' ? textOf(row['value']) : undefined;
+    const found = await this.#database.read('kv_get', [Buffer.from(key)]);
+    if (found === null) return undefined;
+    const text = textOf(found);
+    if (text === listMark) throw new KeyTypeError(key, 'a string');
+    return text.slice(valueMark.length);
   }
 
   async set(

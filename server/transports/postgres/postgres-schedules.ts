@@ -51,7 +51,7 @@ export class PostgresSchedules implements ScheduleStore {
   }
 
   async list(): Promise<readonly ScheduleRecord[]> {
-    return readSchedules(await this.#database.call('schedules_json', []));
+    return readSchedules(await this.#database.read('schedules_json', []));
   }
 
   async open(openings: readonly ScheduleOpening[]): Promise<boolean> {
@@ -86,12 +86,12 @@ export class PostgresSchedules implements ScheduleStore {
   }
 
   async get(id: string): Promise<StoredSchedule | undefined> {
-    const [found] = readStored(await this.#database.call('get_schedule', [id]));
+    const [found] = readStored(await this.#database.read('get_schedule', [id]));
     return found;
   }
 
   async page(after: string, limit: number): Promise<StoredSchedulePage> {
-    const { total, schedules } = readFields(await this.#database.call('page_schedules', [after, limit]));
+    const { total, schedules } = readFields(await this.#database.read('page_schedules', [after, limit]));
     return { total: readNumber(total), schedules: readStored(schedules) };
   }
 

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { HubError } from '../../../errors.js';
 import { MissingPackageError, TransportUnavailableError } from '../../errors.js';
+import { type BatchLimits, TickBatch } from '../../tick-batch.js';
 import type { PostgresClient, PostgresPool, PostgresSettings } from '../postgres-options.js';
 import { migrate, type SchemaName, schemaName } from './migrations.js';
 import { isConflict, isUnsent, translateError } from './postgres-errors.js';
@@ -33,6 +34,19 @@ const ignore = (): void => {};
 /** Value of an argument of a function. */
 export type Argument = string | number | boolean | null | Buffer | readonly (string | number | Buffer)[];
 
+interface Read {
+  readonly name: string;
+  readonly args: readonly Argument[];
+}
+
+interface ReadReply {
+  read(): Promise<unknown>;
+}
+
+// Class of errors such as a text with the character 0.
+const dataException = '22';
+const readLimits: BatchLimits<Read> = { maxSize: 20, maxWeight: 20, weigh: () => 1 };
+
 /** Runs statements in a session of its own, or in any of the pool. */
 export interface Session extends Pick<PostgresPool, 'query'> {
   /** A statement was not answered in time: its connection may hang. */
@@ -45,6 +59,7 @@ export class Database {
   /** Called after a call that may have sent notifications. */
   onWrite = (): void => {};
   readonly #name: SchemaName;
+  readonly #reads = new TickBatch<Read, ReadReply>(readLimits, (reads) => this.#readAll(reads));
   /** Sessions of handlers, and those who wait for one. */
   #handlers = 0;
   readonly #waiting: (() => void)[] = [];
@@ -75,6 +90,31 @@ export class Database {
     const [row] = await this.query(`SELECT hub.${name}(${parameters}) AS result`, args, session, limitMs);
     if (notifyingCalls.has(name)) this.onWrite();
     return row?.['result'];
+  }
+
+  /**
+   * Calls a function that changes nothing. The reads of one turn of the event loop are one statement, and so of one
+   * snapshot.
+   */
+  async read(name: string, args: readonly Argument[]): Promise<unknown> {
+    const { read } = await this.#reads.add({ name, args });
+    return read();
+  }
+
+  async #readAll(reads: readonly Read[]): Promise<readonly ReadReply[]> {
+    const values: Argument[] = [];
+    const calls = reads.map(({ name, args }, index) => {
+      const parameters = args.map((value) => `$${values.push(value)}`);
+      return `hub.${name}(${parameters.join(', ')}) AS read${index}`;
+    });
+    try {
+      const [row] = await this.query(`SELECT ${calls.join(', ')}`, values);
+      return reads.map((_, index) => ({ read: async () => row?.[`read${index}`] }));
+    } catch (error) {
+      if (!sqlStateOf(error).startsWith(dataException)) throw error;
+      // An argument that the server refuses fails its own call alone.
+      return reads.map(({ name, args }) => ({ read: () => this.call(name, args) }));
+    }
   }
 
   /**

@@ -18,9 +18,9 @@ import { readError } from './stored-events.js';
 /** Returns the counts of all services. */
 export function postgresCounts(database: Database): CountReader {
   const metrics = async (types: readonly string[]): Promise<Fields> =>
-    readFields(await database.call('metrics', [types]));
+    readFields(await database.read('metrics', [types]));
   return {
-    get: async (types) => readCounts(await database.call('counts', [types])),
+    get: async (types) => readCounts(await database.read('counts', [types])),
     async metrics(type) {
       const { now: nowValue, counts, histories } = await metrics([type]);
       const now = readNumber(nowValue);
@@ -41,14 +41,14 @@ export function postgresCounts(database: Database): CountReader {
       return { ...rangeTimes(periods), counts };
     },
     async durations(types) {
-      return readList(await database.call('history', [types, ['latest']])).map((history) =>
+      return readList(await database.read('history', [types, ['latest']])).map((history) =>
         readHistory(history).totals(),
       );
     },
     async failures(type) {
-      return readFailures(itemOf(await database.call('failures_of', [[type], retainedFailures]), 0));
+      return readFailures(itemOf(await database.read('failures_of', [[type], retainedFailures]), 0));
     },
-    revision: async (type) => readText(await database.call('revision', [type ?? null])),
+    revision: async (type) => readText(await database.read('revision', [type ?? null])),
   };
 }
 

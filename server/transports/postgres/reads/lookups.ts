@@ -19,12 +19,12 @@ export function postgresLookup(database: Database): EventLookup {
   const { maxDeadLetters } = database.settings;
   return {
     async recent(type) {
-      return toRecentEvents(readEvents(await database.call('recent_events', [type])).map((event) => event.record()));
+      return toRecentEvents(readEvents(await database.read('recent_events', [type])).map((event) => event.record()));
     },
     async runs(type, service, { limit, after }) {
       const { part, number } = readRunPlace(after);
       const below = number === undefined ? Number.MAX_SAFE_INTEGER : Number(number);
-      const rows = readList(await database.call('run_page', [service, type, limit, part === 'dead', below])).map(
+      const rows = readList(await database.read('run_page', [service, type, limit, part === 'dead', below])).map(
         readList,
       );
       const [last] = rows.length === limit ? (rows.at(-1) ?? []) : [];
@@ -37,21 +37,21 @@ export function postgresLookup(database: Database): EventLookup {
       };
     },
     async find(id, { bodies = false } = {}) {
-      const found = await database.call('find_events', [id, null, bodies, maxRequestEvents]);
+      const found = await database.read('find_events', [id, null, bodies, maxRequestEvents]);
       return readEvents(found).map((event) => event.record(bodies));
     },
     async request(requestId) {
-      const found = await database.call('find_events', [null, requestId, false, maxRequestEvents + 1]);
+      const found = await database.read('find_events', [null, requestId, false, maxRequestEvents + 1]);
       return toRequestRecords(readEvents(found).map((event) => event.record()));
     },
     async kept(id) {
-      return readList(await database.call('keepers', [id])).map((each) => {
+      return readList(await database.read('keepers', [id])).map((each) => {
         const { type, service, runType, runId } = readFields(each);
         return { type: readText(type), service: readText(service), runType: readText(runType), runId: readText(runId) };
       });
     },
     async deadLetterErrors(type, limit) {
-      return readList(await database.call('dead_letter_errors', [type, limit])).map((letter) => {
+      return readList(await database.read('dead_letter_errors', [type, limit])).map((letter) => {
         const { id, service, requestId, at, attempt, error } = readFields(letter);
         return {
           ...{ id: readText(id), service: readText(service), requestId: readText(requestId) },
@@ -64,7 +64,7 @@ export function postgresLookup(database: Database): EventLookup {
       return { deadLetters: readNumber(deadLetters), runs: readNumber(runs), pending: readNumber(pending) };
     },
     async overview({ types, runTypes, runLimit }) {
-      const read = readFields(await database.call('overview', [types, runTypes, runLimit]));
+      const read = readFields(await database.read('overview', [types, runTypes, runLimit]));
       const now = readNumber(read['now']);
       return {
         registered: readFleet(read['fleet']).registered,
@@ -81,7 +81,7 @@ export function postgresLookup(database: Database): EventLookup {
 
 /** Returns the open connections of all processes. */
 export function postgresFleet(database: Database): FleetReader {
-  const read = async (): Promise<Fleet> => readFleet(await database.call('fleet', []));
+  const read = async (): Promise<Fleet> => readFleet(await database.read('fleet', []));
   return {
     registered: async () => (await read()).registered,
     processes: async () => (await read()).processes,
@@ -92,7 +92,7 @@ export function postgresFleet(database: Database): FleetReader {
 export function postgresDeadLetters(database: Database, own: string): DeadLetterStore {
   return {
     async list(type, limit, { requestId = null, since = null, until = null, service = own } = {}) {
-      const found = await database.call('dead_letters', [service, type, limit, requestId, since, until]);
+      const found = await database.read('dead_letters', [service, type, limit, requestId, since, until]);
       return readEvents(found).map(({ deadLetter }) => deadLetter);
     },
     replay: async (id, service = own) => (await database.call('replay', [service, id])) === true,
@@ -102,12 +102,12 @@ export function postgresDeadLetters(database: Database, own: string): DeadLetter
 /** Returns the reads of runs. */
 export function postgresRunReads(database: Database, own: string): Pick<RunStore, 'get' | 'getSince' | 'waiting'> {
   const getSince: RunStore['getSince'] = async (type, id, from, service = own) =>
-    readOptional(await database.call('read_run', [service, type, id, from]), (value) => new StoredEvent(value).run);
+    readOptional(await database.read('read_run', [service, type, id, from]), (value) => new StoredEvent(value).run);
   return {
     get: (type, id, service) => getSince(type, id, 0, service),
     getSince,
     async waiting(types, limit) {
-      const found = await database.call('waiting_runs', [types, limit]);
+      const found = await database.read('waiting_runs', [types, limit]);
       return readList(found).map((runs) => approvalsFirst(readEvents(runs).map(({ run }) => run)).slice(0, limit));
     },
   };

@@ -209,6 +209,11 @@ CREATE FUNCTION hub.kv_read(p_key bytea, OUT kind text, OUT value bytea, OUT nex
   WHERE k.key = p_key AND coalesce(k.expires_at > hub.now_ms(), true)
 $$;
 
+-- A `v` and the value of a key, or `l` if it has a list.
+CREATE FUNCTION hub.kv_get(p_key bytea) RETURNS bytea LANGUAGE sql STABLE AS $$
+  SELECT CASE kind WHEN 'list' THEN 'l'::bytea ELSE 'v'::bytea || value END FROM hub.kv_read(p_key)
+$$;
+
 -- Kind of a key, and the values of its list between two indexes; one row without a value if there are none.
 CREATE FUNCTION hub.kv_range(p_key bytea, p_from float8, p_to float8) RETURNS TABLE (kind text, value bytea) LANGUAGE plpgsql STABLE AS $$
 DECLARE
