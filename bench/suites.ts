@@ -25,6 +25,7 @@ export const suites: Readonly<Record<string, () => Promise<readonly Row[]>>> = {
   postgres: async () => (await import('./postgres/postgres.js')).postgres(),
   'postgres-runs': async () => (await import('./postgres/postgres-runs.js')).postgresRuns(),
   'postgres-growth': async () => (await import('./postgres/growth.js')).postgresGrowth(),
+  'postgres-contention': async () => (await import('./postgres/contention.js')).postgresContention(),
   redis: async () => (await import('./redis/redis.js')).redis(),
   lookup: async () => (await import('./redis/lookup.js')).lookUp(),
   'redis-runs': async () => (await import('./redis/redis-runs.js')).redisRuns(),
