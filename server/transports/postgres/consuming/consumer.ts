@@ -5,10 +5,11 @@ import { type EventStarter, loneEvents } from '../../lone-events.js';
 import { formerConnectionMs } from '../../services.js';
 import type { CloseResult, ConsumeOptions, Logger } from '../../transport.js';
 import type { Database } from '../connection/database.js';
-import { type Fields, itemOf, readFields, readList, readNumber, readText } from '../connection/fields.js';
+import { type Fields, itemOf, readFields, readList, readNumber, readOptional, readText } from '../connection/fields.js';
 import type { Listener, NotificationListener } from '../connection/listener.js';
 import { ReservedSession } from '../connection/reserved-session.js';
 import { readError, readOffers, StoredEvent } from '../reads/stored-events.js';
+import { ClaimFloor } from './claim-floor.js';
 import { LostEvents } from './lost-events.js';
 import { OutcomeRecorder } from './outcome-recorder.js';
 import { PostgresDelivery } from './postgres-delivery.js';
@@ -41,6 +42,7 @@ export class Consumer implements NotificationListener, EventStarter {
   readonly #upkeep: Upkeep;
   readonly #session: ReservedSession;
   readonly #lost: LostEvents;
+  readonly #floor = new ClaimFloor();
   /** Ids of the queues, the one that was served last at the end. */
   #queues: number[] = [];
   /** Queues that may have events for which there is room. */
@@ -303,7 +305,7 @@ export class Consumer implements NotificationListener, EventStarter {
   }
 
   async #claimOnce(): Promise<void> {
-    const { database } = this.#parts;
+    const { database, clock } = this.#parts;
     const { maxCrashes } = database.settings;
     const running = new Map<number, number>();
     for (const { queue } of [...this.#deliveries.values(), ...this.#overdue])
@@ -311,15 +313,18 @@ export class Consumer implements NotificationListener, EventStarter {
     const open = this.#queues.filter((queue) => this.#open.has(queue));
     const concurrency = Math.min(this.#options.concurrency, maxSlots);
     this.#open.clear();
+    const floor = this.#floor.current(clock.monotonic());
     const reply = await this.#session
-      .call('claim', [this.#member, concurrency, open, [...running.keys()], [...running.values()]])
+      .call('claim', [this.#member, concurrency, open, [...running.keys()], [...running.values()], floor])
       .catch((error: unknown) => {
         for (const queue of open) this.#open.add(queue);
         throw error;
       });
     if (reply === null) return;
-    const { deliveries, wakeInMs, rest } = readFields(reply);
+    const { deliveries, wakeInMs, rest, floor: lowest, tookMs } = readFields(reply);
     if (wakeInMs !== null) this.#wakeIn(readNumber(wakeInMs));
+    if (floor > 0) this.#wakeIn(this.#floor.until - clock.monotonic());
+    else this.#floor.learn(readOptional(lowest, readNumber), readNumber(tookMs), clock.monotonic());
     for (const queue of readList(rest)) this.#open.add(readNumber(queue));
     const leased = readList(deliveries).map((each) => {
       const offers = readOffers(readFields(each)['offers'] ?? []);

@@ -418,8 +418,12 @@ END $$;
 -- Leases events to a connection: of some of its queues, in turns that begin with the first one. `running` has the number
 -- of its handlers per queue in `busy`. Returns deliveries, the queues that may have more for it, and the time until the next
 -- ones may be due; null if it was removed. Its commit may be lost with the server: an event is then ready again.
-CREATE FUNCTION hub.claim(p_member bigint, concurrency int, p_queues int[], busy int[], running int[]) RETURNS json
-LANGUAGE plpgsql AS $$
+-- @param p_floor position before which it looks for no event of a queue without limits: rows of events that have ended stay in
+-- the index while any transaction lasts. Returns also the lowest position that it found, and how long it looked
+-- there.
+CREATE FUNCTION hub.claim(
+  p_member bigint, concurrency int, p_queues int[], busy int[], running int[], p_floor bigint DEFAULT 0
+) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   t bigint := hub.now_ms();
   shared int;
@@ -437,6 +441,8 @@ DECLARE
   limited_queues int[];
   share_of int[];
   rest int[] := '{}';
+  began timestamptz;
+  took interval;
 BEGIN
   SELECT service INTO own_service FROM hub.members WHERE id = p_member FOR KEY SHARE;
   IF own_service IS NULL THEN RETURN NULL; END IF;
@@ -445,11 +451,13 @@ BEGIN
   PERFORM set_config('synchronous_commit', 'off', true);
   wake := hub.next_due(p_queues);
   IF wake <= t THEN wake := hub.promote_due(p_queues, t); END IF;
+  began := clock_timestamp();
   SELECT coalesce(array_agg(x.id ORDER BY place) FILTER (WHERE NOT q.is_limited), '{}'),
     coalesce(array_agg(x.id ORDER BY x.id) FILTER (WHERE q.is_limited), '{}')
   INTO shared_queues, limited_queues FROM unnest(p_queues) WITH ORDINALITY x(id, place) JOIN hub.queues q ON q.id = x.id
   WHERE (paused IS NULL OR NOT (paused = '"all"' OR paused ? q.type))
-    AND EXISTS (SELECT FROM hub.events e WHERE e.queue = x.id AND e.state = 'r');
+    AND EXISTS (SELECT FROM hub.events e WHERE e.queue = x.id AND e.state = 'r' AND e.position >= CASE WHEN q.is_limited THEN 0 ELSE p_floor END);
+  took := clock_timestamp() - began;
   SELECT concurrency - coalesce(sum(x.running), 0) INTO shared
   FROM unnest(busy, running) x(id, running) JOIN hub.queues q ON q.id = x.id WHERE NOT q.has_slots;
   IF cardinality(limited_queues) > 0 THEN
@@ -479,7 +487,8 @@ BEGIN
         SELECT x.id, place, row_number() OVER (PARTITION BY x.id) AS turn
         FROM unnest(shared_queues) WITH ORDINALITY x(id, place)
         JOIN hub.member_types m ON m.queue = x.id AND m.member = p_member, LATERAL (
-          SELECT FROM hub.events WHERE queue = x.id AND state = 'r' AND needs <= coalesce((m.settings ->> 'version')::int, 1) LIMIT shared
+          SELECT FROM hub.events WHERE queue = x.id AND state = 'r' AND position >= p_floor
+            AND needs <= coalesce((m.settings ->> 'version')::int, 1) LIMIT shared
         ) found
       )
       SELECT coalesce(array_agg(id ORDER BY place), '{}'), coalesce(array_agg(share ORDER BY place), '{}') INTO open_queues, share_of
@@ -487,27 +496,32 @@ BEGIN
     ELSE
       open_queues := shared_queues;
     END IF;
+    began := clock_timestamp();
     SELECT coalesce(array_agg(next.seq ORDER BY next.turn, place), '{}') INTO more
     FROM unnest(open_queues, share_of) WITH ORDINALITY x(id, share, place)
     JOIN hub.member_types m ON m.queue = x.id AND m.member = p_member, LATERAL (
       SELECT seq, row_number() OVER () AS turn FROM (
-        SELECT seq FROM hub.events WHERE queue = x.id AND state = 'r' AND needs <= coalesce((m.settings ->> 'version')::int, 1)
+        SELECT seq FROM hub.events WHERE queue = x.id AND state = 'r' AND position >= p_floor
+          AND needs <= coalesce((m.settings ->> 'version')::int, 1)
         ORDER BY priority DESC, position LIMIT x.share FOR NO KEY UPDATE SKIP LOCKED
       ) locked
     ) next;
+    took := took + (clock_timestamp() - began);
     PERFORM hub.lease(more, p_member, t);
     seqs := seqs || more;
     shared := shared - cardinality(more);
     IF shared > 0 AND EXISTS (
       SELECT FROM hub.member_types m WHERE m.member = p_member AND m.queue = ANY(shared_queues) AND EXISTS (
-        SELECT FROM hub.events WHERE queue = m.queue AND state = 'r' AND needs <= coalesce((m.settings ->> 'version')::int, 1)
+        SELECT FROM hub.events WHERE queue = m.queue AND state = 'r' AND position >= p_floor
+          AND needs <= coalesce((m.settings ->> 'version')::int, 1)
       )
     ) THEN
       wake := least(wake, t + hub.lock_retry_ms());
     END IF;
   END IF;
   IF shared <= 0 THEN rest := rest || shared_queues; END IF;
-  RETURN json_build_object('wakeInMs', CASE WHEN wake IS NOT NULL THEN greatest(0, wake - hub.now_ms()) END, 'rest', rest, 'deliveries', (
+  RETURN json_build_object('wakeInMs', CASE WHEN wake IS NOT NULL THEN greatest(0, wake - hub.now_ms()) END, 'rest', rest,
+    'floor', (SELECT min(position) FROM hub.events WHERE seq = ANY(seqs)), 'tookMs', extract(epoch FROM took) * 1000, 'deliveries', (
     SELECT coalesce(json_agg(json_build_object('type', q.type, 'isRun', e.is_run, 'body', e.body,
       'entries', CASE WHEN e.is_run AND e.entries > 0 THEN hub.entries_json(e.seq, 0) END,
       'offers', CASE WHEN e.has_inbox THEN hub.offers_json(e.seq) END,

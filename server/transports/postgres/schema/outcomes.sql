@@ -59,17 +59,25 @@ BEGIN
   END IF;
 END $$;
 
--- Drops ended events, other than failed ones, that exceed the retention of a queue. A transaction of a handler that must be
+-- Drops ended events, other than failed ones, that exceed the retention of a queue: as many as were added, or all. It looks at
+-- the newest ones first, and no further, since those that were dropped stay in the index while any transaction lasts; now and
+-- then also at those before, which two that dropped the same ones have left. A transaction of a handler that must be
 -- serializable leaves them to others, with which it would conflict.
-CREATE FUNCTION hub.trim_recent(p_queue int) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION hub.trim_recent(p_queue int, added bigint DEFAULT NULL) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE beyond bigint[];
 BEGIN
   IF current_setting('transaction_isolation') <> 'read committed' THEN RETURN; END IF;
-  WITH beyond AS MATERIALIZED (
-    SELECT number FROM hub.ended WHERE queue = p_queue AND is_recent AND (status = 'f') = false
-      AND number <= (SELECT number FROM hub.ended WHERE queue = p_queue AND is_recent AND (status = 'f') = false
-        ORDER BY number DESC OFFSET 50 LIMIT 1) FOR UPDATE SKIP LOCKED
-  ), gone AS (
-    DELETE FROM hub.ended USING beyond WHERE ended.number = beyond.number RETURNING id
+  beyond := ARRAY(SELECT number FROM hub.ended WHERE queue = p_queue AND is_recent AND status <> 'f'
+    ORDER BY number DESC OFFSET 50 LIMIT added);
+  IF cardinality(beyond) = 0 THEN RETURN; END IF;
+  IF added IS NOT NULL AND random() < 0.1 THEN
+    beyond := beyond || ARRAY(SELECT number FROM hub.ended WHERE queue = p_queue AND is_recent AND status <> 'f'
+      AND number < beyond[cardinality(beyond)] AND number > beyond[cardinality(beyond)] - 1000);
+  END IF;
+  WITH gone AS (
+    DELETE FROM hub.ended WHERE number = ANY(ARRAY(
+      SELECT number FROM hub.ended WHERE number = ANY(beyond) FOR UPDATE SKIP LOCKED
+    )) RETURNING id
   )
   DELETE FROM hub.log_entries l USING gone, hub.queues q WHERE q.id = p_queue AND l.log = ANY (hub.run_logs(q.service, gone.id));
 END $$;
@@ -83,8 +91,8 @@ BEGIN
   IF current_setting('transaction_isolation') <> 'read committed' THEN RETURN; END IF;
   PERFORM hub.trim_recent(p_queue);
   UPDATE hub.ended SET is_recent = false WHERE number IN (
-    SELECT number FROM hub.ended WHERE queue = p_queue AND is_recent AND (status = 'f') = true
-      AND number <= (SELECT number FROM hub.ended WHERE queue = p_queue AND is_recent AND (status = 'f') = true
+    SELECT number FROM hub.ended WHERE queue = p_queue AND is_recent AND status = 'f'
+      AND number <= (SELECT number FROM hub.ended WHERE queue = p_queue AND is_recent AND status = 'f'
         ORDER BY number DESC OFFSET 50 LIMIT 1) FOR UPDATE SKIP LOCKED);
   -- One statement for each condition, which an index serves.
   UPDATE hub.ended SET is_dead = false WHERE number IN (
@@ -97,12 +105,12 @@ BEGIN
   END IF;
   -- A run can end before the process that started it has the chance to ask for its result.
   WITH beyond AS MATERIALIZED (
-    SELECT number FROM hub.ended WHERE queue = p_queue AND is_run AND (status = 'c') = true
-      AND number <= (SELECT number FROM hub.ended WHERE queue = p_queue AND is_run AND (status = 'c') = true
+    SELECT number FROM hub.ended WHERE queue = p_queue AND is_run AND status = 'c'
+      AND number <= (SELECT number FROM hub.ended WHERE queue = p_queue AND is_run AND status = 'c'
         ORDER BY number DESC OFFSET coalesce((keep ->> 'completed')::bigint, 50) LIMIT 1)
     UNION ALL
-    SELECT number FROM hub.ended WHERE queue = p_queue AND is_run AND (status = 'c') = false
-      AND number <= (SELECT number FROM hub.ended WHERE queue = p_queue AND is_run AND (status = 'c') = false
+    SELECT number FROM hub.ended WHERE queue = p_queue AND is_run AND status <> 'c'
+      AND number <= (SELECT number FROM hub.ended WHERE queue = p_queue AND is_run AND status <> 'c'
         ORDER BY number DESC OFFSET coalesce((keep ->> 'failed')::bigint, 200) LIMIT 1)
     UNION ALL
     SELECT number FROM hub.ended WHERE keep ? 'ageMs' AND queue = p_queue AND is_run AND ended_at <= t - (keep ->> 'ageMs')::float8
@@ -154,7 +162,8 @@ BEGIN
     WHERE x.status = 'completed' AND NOT x."isOverdue" AND x."isFiltered" IS NOT TRUE
   ), gone AS (
     DELETE FROM hub.events e USING completed c
-    WHERE e.seq = c.seq AND e.token = c.token AND e.owner = p_member AND e.state = 'a' AND NOT e.is_run AND e.dedupe IS NULL
+    -- Found by its number: the index by owners has the rows of leases that have ended while any transaction lasts.
+    WHERE e.seq = c.seq AND e.token = c.token AND e.owner IS NOT DISTINCT FROM p_member AND e.state = 'a' AND NOT e.is_run AND e.dedupe IS NULL
       AND NOT e.skips AND e.parent IS NULL AND NOT e.holds_key AND e.needs = 0 AND NOT e.has_inbox
     RETURNING e.*, c."durationMs", c.n
   ), kept AS (
@@ -170,8 +179,8 @@ BEGIN
     SELECT json_agg(f ORDER BY x.ordinality, f.ordinality) INTO follow_ups FROM unnest(all_outcomes) WITH ORDINALITY x, json_array_elements(x."followUps") WITH ORDINALITY f(f)
     WHERE x.ordinality = ANY(done);
     IF follow_ups IS NOT NULL THEN PERFORM hub.accept(follow_ups, sender); END IF;
-    FOR each IN SELECT DISTINCT q FROM unnest(queues) q LOOP
-      PERFORM hub.trim_recent(each);
+    FOR each, i IN SELECT q, least(count(*), 50) FROM unnest(queues) q GROUP BY q LOOP
+      PERFORM hub.trim_recent(each, i);
     END LOOP;
     SELECT array_agg(q.id) INTO freed FROM hub.queues q WHERE q.id = ANY(queues) AND q.is_limited;
     freed := coalesce(freed, '{}');

@@ -71,10 +71,10 @@ CREATE FUNCTION hub.recent_events(p_type text) RETURNS json LANGUAGE sql STABLE 
   SELECT coalesce(json_agg(found), '[]') FROM hub.queues q, LATERAL (
     (SELECT hub.event_json(e, false, 0) AS found FROM hub.events e WHERE e.queue = q.id ORDER BY position DESC LIMIT 50)
     UNION ALL
-    (SELECT hub.ended_json(e, false, 0) FROM hub.ended e WHERE e.queue = q.id AND is_recent AND (status = 'f') = false
+    (SELECT hub.ended_json(e, false, 0) FROM hub.ended e WHERE e.queue = q.id AND is_recent AND status <> 'f'
       ORDER BY number DESC LIMIT 50)
     UNION ALL
-    (SELECT hub.ended_json(e, false, 0) FROM hub.ended e WHERE e.queue = q.id AND is_recent AND (status = 'f') = true)
+    (SELECT hub.ended_json(e, false, 0) FROM hub.ended e WHERE e.queue = q.id AND is_recent AND status = 'f')
     UNION ALL
     (SELECT hub.ended_json(e, false, 0) FROM hub.ended e WHERE e.queue = q.id AND is_run AND hub.is_retained(e) AND status = 'f'
       ORDER BY number DESC LIMIT 50)

@@ -333,7 +333,7 @@ BEGIN
     SELECT DISTINCT queue FROM hub.ended WHERE is_dead AND dead_until <= t
     UNION SELECT id FROM hub.queues WHERE settings -> 'retain' ? 'ageMs'
     UNION SELECT q.id FROM hub.queues q WHERE EXISTS (
-      SELECT FROM hub.ended WHERE queue = q.id AND is_recent AND (status = 'f') = false ORDER BY number DESC OFFSET 60 LIMIT 1
+      SELECT FROM hub.ended WHERE queue = q.id AND is_recent AND status <> 'f' ORDER BY number DESC OFFSET 60 LIMIT 1
     )
   LOOP
     PERFORM hub.retain(each, limits, t);

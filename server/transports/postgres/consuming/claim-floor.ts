@@ -1,0 +1,31 @@
+// A look at all events that takes longer has passed rows of ended ones, which stay while any transaction lasts.
+const longMs = 5;
+/** Part of the time that looks at all events may take then. */
+const share = 1 / 4;
+const maxMs = 2_000;
+
+/**
+ * Position before which claims look for no events, after one that took long. What becomes ready before it, such as a retry,
+ * then waits for the next look at all: the longer looks take, the rarer they are.
+ */
+export class ClaimFloor {
+  #position = 0;
+  #until = 0;
+
+  /** Time until which claims begin at the position, by the monotonic clock. */
+  get until(): number {
+    return this.#until;
+  }
+
+  /** Returns the position; 0 to look at all events. */
+  current(now: number): number {
+    return now < this.#until ? this.#position : 0;
+  }
+
+  /** Learns from a look at all events. @param lowest position of the first event that it found, if any */
+  learn(lowest: number | undefined, tookMs: number, now: number): void {
+    if (lowest !== undefined) this.#position = lowest;
+    if (tookMs < longMs) return;
+    this.#until = now + Math.min(tookMs / share, maxMs);
+  }
+}

@@ -1,0 +1,67 @@
+import { expect, test } from 'vitest';
+import { contractStage } from '../../contract/contract-stage.js';
+import { envelope } from '../../contract/envelope.js';
+import { completed } from '../../contract/outcome.js';
+import { startTestPostgres } from '../postgres-stage.fixture.js';
+import { ClaimFloor } from './claim-floor.js';
+
+const { admin, harness } = await startTestPostgres();
+const { consume, until } = contractStage(() => harness());
+
+test('a claim from a position on, and an outcome, read nothing of what has ended beside a transaction that lasts', async () => {
+  const shop = await consume(['a'], { concurrency: 1_000 });
+  const reader = await admin.connect();
+  try {
+    await reader.query('BEGIN ISOLATION LEVEL REPEATABLE READ');
+    await reader.query('SELECT count(*) FROM hubline.events');
+    const ended = 4_000;
+    for (let sent = 0; sent < ended; sent += 50) {
+      await shop.transport.publish(Array.from({ length: 50 }, () => envelope('a')));
+      await until(() => shop.waiting.length === 50);
+      await Promise.all(shop.waiting.splice(0).map((delivery) => delivery.commit(completed())));
+    }
+    const client = await admin.connect();
+    const entries = async (): Promise<number> => {
+      const { rows } = await client.query(
+        `SELECT sum(pg_stat_get_xact_tuples_returned(i.indexrelid))::int AS n FROM pg_class c JOIN pg_index i
+        ON i.indrelid = c.oid WHERE relnamespace = 'hubline'::regnamespace AND relname IN ('events', 'ended')`,
+      );
+      return Number(rows[0]?.n);
+    };
+    const entriesOf = async (call: string): Promise<number> => {
+      await client.query('BEGIN');
+      const before = await entries();
+      await client.query(call);
+      const found = (await entries()) - before;
+      await client.query('ROLLBACK');
+      return found;
+    };
+    const claim = (floor: string): string =>
+      `SELECT hubline.claim(member, 500, ARRAY[queue], '{}', '{}', ${floor}) FROM hubline.member_types`;
+    expect(await entriesOf(claim('0'))).toBeGreaterThanOrEqual(ended);
+    expect(await entriesOf(claim('(SELECT last_value FROM hubline.positions)'))).toBeLessThan(100);
+    await shop.transport.publish([envelope('a')]);
+    await until(() => shop.waiting.length === 1);
+    const outcome = "'status', 'completed', 'durationMs', 1, 'isOverdue', false, 'followUps', '[]'::json";
+    const conclude = `SELECT hubline.conclude(owner, 'shop', json_build_array(json_build_object('seq', seq, 'token', token,
+      ${outcome})), '(0,)') FROM hubline.events`;
+    expect(await entriesOf(conclude)).toBeLessThan(ended / 2);
+    client.release();
+  } finally {
+    await reader.query('COMMIT');
+    reader.release();
+  }
+});
+
+test('claims after one that looked for long begin at the position that it found, for four times as long', () => {
+  const floor = new ClaimFloor();
+  floor.learn(7, 4, 1_000);
+  expect(floor.current(1_000)).toBe(0);
+  floor.learn(7, 100, 1_000);
+  expect(floor.current(1_399)).toBe(7);
+  expect(floor.current(1_400)).toBe(0);
+  floor.learn(undefined, 100, 2_000);
+  expect(floor.current(2_000)).toBe(7);
+  floor.learn(9, 60_000, 3_000);
+  expect([floor.current(4_999), floor.current(5_000)]).toEqual([9, 0]);
+});
