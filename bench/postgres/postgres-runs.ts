@@ -28,7 +28,7 @@ export async function postgresRuns(): Promise<Row[]> {
       ...(await stepsBesideJobs(server.url)),
       await startsBesideNotifications(server.url),
       ...(await introspected(server.url)),
-      await idleQueries(server.url),
+      await idleQueries(),
     ];
   } finally {
     await server.release();
@@ -186,9 +186,12 @@ async function introspected(url: string): Promise<Row[]> {
   return [row('introspect', durations), row('time of the server to introspect', served)];
 }
 
-/** Transactions of the server while one process waits for work. */
-async function idleQueries(url: string): Promise<Row> {
-  const pool = new Pool({ connectionString: url, max: poolSize });
+/** Transactions of a server that has none of its own, while one process waits for work. */
+async function idleQueries(): Promise<Row> {
+  const server = await startPostgresServer({ isDurable: true, settings: ['autovacuum=off'] });
+  const { url } = server;
+  // A session that begins is a transaction too.
+  const pool = new Pool({ connectionString: url, max: poolSize, idleTimeoutMillis: 0 });
   const admin = new Client({ connectionString: url });
   await admin.connect();
   const hub = createHub({ transport: postgresTransport({ pool, schema: 'idle' }) });
@@ -206,6 +209,7 @@ async function idleQueries(url: string): Promise<Row> {
   await hub.stop();
   await pool.end();
   await admin.end();
+  await server.release();
   return {
     scenario: 'Postgres: transactions of an idle process',
     unit: 'per s',
