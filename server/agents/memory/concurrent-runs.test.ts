@@ -1,5 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import { testHub } from '../../hub/hub.fixture.js';
+import { createWorkflow } from '../../hub/runs/workflow.js';
 import { createFakeClock, type FakeClock } from '../../testing/fake-clock.js';
 import { type ScriptEntry, scriptedProvider } from '../../testing/scripted-provider.js';
 import { memoryTransport } from '../../transports/memory/memory-transport.js';
@@ -101,6 +102,30 @@ describe('runs of one conversation', () => {
     await resumed();
     await clock.advance(2_000);
     expect(other).toHaveBeenCalled();
+  });
+
+  test('of two durable runs with the same idempotencyKey wait for each other', async () => {
+    const { hub, clock: hubClock } = testHub();
+    const provider = scriptedProvider([{ content: 'A1', delayMs: 1_000 }, 'A2'], { clock: hubClock });
+    const memories = [0, 1].map(() => new ConversationMemory({ transport: otherProcess(hub.transport) }));
+    const workflows = memories.map((memory, index) => {
+      const agent = createAgent({ name: 'a', systemPrompt: '', provider, model: { model: 'm' }, memory });
+      return hub.workflow(
+        createWorkflow({
+          name: `w${index}`,
+          run: async (hubCtx) =>
+            (await agent.run('Q', { hubCtx, conversationId: 'c', idempotencyKey: 'request' })).output,
+        }),
+      );
+    });
+    await hub.start();
+    const runs = await Promise.all(workflows.map((workflow) => hub.startWorkflow(workflow, null)));
+    await hubClock.advance(500);
+    expect(provider.calls).toHaveLength(1);
+    await hubClock.advance(10_000);
+    await Promise.all(runs.map((run) => run.result()));
+    expect(textsOf((await memories[0]?.getMessages('a', 'c')) ?? [])).toEqual(['Q', 'A1']);
+    await hub.stop();
   });
 
   test('stop waiting when they are aborted, and let the next one through', async () => {

@@ -275,13 +275,15 @@ export function newCallId(): string {
 /**
  * Opens the conversation of an agent in a durable run. Agents of one run that share a conversation wait for each other
  * here: the run is held while one of them waits for other runs, so that they must not wait for each other there.
+ *
+ * @param owner key of the agent's run: unlike the id of the exchange, which a caller may set, it is that of one run
  */
-export async function openInRun(run: DurableRun, options: ExchangeOptions): Promise<StoredExchange> {
+export async function openInRun(run: DurableRun, owner: string, options: ExchangeOptions): Promise<StoredExchange> {
   const { agentName, conversationId, isShared, signal } = options;
   const key = JSON.stringify([agentName, conversationId]);
   const leave = isShared ? await ConversationQueue.of(run).enter(key, signal) : undefined;
   try {
-    const store = await run.hold(() => StoredExchange.open(options, options.exchangeId));
+    const store = await run.hold(() => StoredExchange.open(options, owner));
     if (leave !== undefined) void store.released.then(leave);
     return store;
   } catch (error) {

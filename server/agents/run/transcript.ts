@@ -301,7 +301,7 @@ export class RunConversation {
     };
     if (recorder === undefined) this.#exchange = await StoredExchange.open(options);
     else if (!recorder.isConversationStored) {
-      this.#exchange = await openInRun(recorder.run, options);
+      this.#exchange = await openInRun(recorder.run, recorder.key, options);
       recorder.run.onLeave(() => void this.release());
     }
     return this.#exchange;
