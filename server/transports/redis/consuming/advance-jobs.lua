@@ -17,7 +17,7 @@ Access   works
 --- @include "../events/event-ends.lua"
 --- @include "./lease-jobs.lua"
 
--- `recordEnds()` reads and records the outcomes, and returns their commit results.
+-- `recordEnds(results)` reads and records the outcomes, and adds their commit results.
 
 local recordEnds
 do
@@ -89,23 +89,25 @@ do
     return result
   end
 
-  function recordEnds()
-    local limits, ends, jobs, results = { count = takeNumber(), ageMs = takeNumber() }, {}, {}, {}
+  function recordEnds(results)
+    local limits, ends, jobs = { count = takeNumber(), ageMs = takeNumber() }, {}, {}
     for index = 1, takeNumber() do
       ends[index] = takeEnd()
       jobs[index] = ends[index].queue .. ends[index].id
     end
     readLocks(jobs)
     for index, ended in ipairs(ends) do results[index] = recordEnd(ended, limits) end
-    deleteEnded()
-    return results
   end
 end
 
 --- @per-call
-local results = recordEnds()
+local results = {}
+local isRecorded, broken = pcall(recordEnds, results)
+-- What is recorded is whole, whatever a broken record does to the rest.
+deleteEnded()
 arrangeTypes()
 writeChanges()
+if not isRecorded then error(broken) end
 local name, lifetimeMs = take(), take()
 if position == #ARGV then return { results } end
 -- The outcomes are recorded, and their results must reach the caller.

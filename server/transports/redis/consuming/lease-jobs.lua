@@ -2,6 +2,7 @@
 --- @include "../jobs/attempts.lua"
 --- @include "../jobs/gates.lua"
 --- @include "../jobs/key-queues.lua"
+--- @include "../jobs/leases.lua"
 --- @include "../jobs/newer-runs.lua"
 --- @include "../jobs/type-states.lua"
 --- @include "../statistics/counters.lua"
@@ -180,7 +181,8 @@ do
     -- Something else may have changed the fields.
     local type, data, starts = fields[1] or '', fields[2] or '', '1'
     if fields[4] then starts = string.format('%d', (tonumber(fields[4]) or 0) + 1) end
-    call('SET', job .. ':lock', take(), 'PX', lifetimeMs)
+    locks[job] = take()
+    call('SET', job .. ':lock', locks[job], 'PX', lifetimeMs)
     if isInterrupted(fields[7], fields[4]) then noteInterruption(job) end
     call('HSET', job, 'processedOn', nowText, 'ats', starts, 'leased', starts)
     jobs[#jobs + 1] = { id, type, data, string.match(fields[3] or '', '^%d+$') or nowText, starts, tonumber(fields[5]) or 0,

@@ -303,6 +303,21 @@ it('tells a process of the runs alone that it waits for', async () => {
   expect(/cmdstat_publish:calls=(\d+)/.exec(statistics)?.[1]).toBe('1');
 });
 
+it('ends an event as a whole if one behind it in the same call meets a broken record', async () => {
+  const shop = await consume(['a']);
+  await shop.transport.publish(Array.from({ length: 4 }, () => envelope('a')));
+  // A turn is sent in halves.
+  const [first, broken, ...others] = [await next(shop), await next(shop), await next(shop), await next(shop)];
+  const job = ({ envelope: { id } }: Delivery): string => `{${prefix()}}:queue:${sharedQueue('shop')}:e-${id}`;
+  const record = `{${prefix()}}:dedupe:broken`;
+  await admin.set(record, 'no hash');
+  await admin.hset(job(broken), 'dedupe', record);
+  const outcomes = [first, broken, ...others].map((delivery) => delivery.commit(completed()));
+  await Promise.allSettled(outcomes);
+  expect(await counts(shop.transport, 'a')).toMatchObject({ received: 4, completed: 3 });
+  expect(await admin.exists(job(first))).toBe(0);
+});
+
 it('starts the events of a backlog with few calls', async () => {
   const shop = await consume(['a'], { concurrency: 200 });
   const calls = vi.spyOn(scripts.advanceJobs, 'run');
