@@ -50,7 +50,7 @@ const kinds: readonly PauseKind[] = ['type', 'workflow', 'schedule', 'service'];
 const maxPauses = 1_000;
 // An announcement may be lost, or be missing from a process of an earlier version.
 const lookMs = 10_000;
-// The log is longer than what is said in it: no reader is to take a new log for the one that it knows.
+// Entries last for a year: a log that expires begins anew, and a reader may take it for the one that it knows.
 const announced = { maxEntries: 1, maxBytes: 64, maxAgeMs: 31_536_000_000 };
 
 /** Name and kind of a target. */
@@ -190,7 +190,7 @@ export class Pauses {
 
   /** @param update returns the pauses after the change; `undefined` if there is nothing to change */
   #change(update: (pauses: readonly Pause[], now: number) => readonly Pause[] | undefined): Promise<boolean> {
-    const { kv, log, clock } = this.#parts.transport;
+    const { kv, clock } = this.#parts.transport;
     return this.#alone(async () => {
       for (;;) {
         const text = await kv.get(pausesKey);
@@ -202,11 +202,23 @@ export class Pauses {
         const next: StoredPauses = { revision: Math.max(revision + 1, now), pauses: changed };
         const nextText = JSON.stringify(next);
         if (!(await kv.compareAndSet(pausesKey, text, nextText))) continue;
-        await this.#apply(nextText);
-        await log.append(pausesLog, [String(next.revision)], announced);
+        await Promise.all([this.#announce(next.revision), this.#apply(nextText)]);
         return true;
       }
     });
+  }
+
+  /** Never rejects: the change is in effect, and other processes look for it anyway. */
+  async #announce(revision: number): Promise<void> {
+    const { transport, logger } = this.#parts;
+    try {
+      await transport.log.append(pausesLog, [String(revision)], announced);
+    } catch (err) {
+      logger.warn(
+        { err },
+        `a change of the pauses was not announced: other processes see it within ${lookMs / 1_000} s`,
+      );
+    }
   }
 
   #read(): Promise<void> {
