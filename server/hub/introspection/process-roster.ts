@@ -7,8 +7,8 @@ const retainedMs = 3_600_000;
 const maxProcesses = 600;
 /** Time for which the store knows that a process has stopped: it may be listed as running for a moment. */
 const stoppedMs = 60_000;
-/** Time after a note in which no other process adds one. */
-const turnMs = 9_000;
+/** Time after a note in which no other process adds one, if their clocks agree. */
+const noteIntervalMs = 9_000;
 // A process is stored as soon as it runs, perhaps after the list of running ones was read.
 const graceMs = 5_000;
 
@@ -61,7 +61,7 @@ export class ProcessRoster {
   open(): Promise<void> {
     this.#last = this.#note();
     this.#stop = everyPoll(async () => {
-      this.#last = this.#note({ afterMs: turnMs });
+      this.#last = this.#note({ afterMs: noteIntervalMs });
       await this.#last;
     });
     return this.#last;
@@ -95,10 +95,13 @@ export class ProcessRoster {
    */
   async #note({ stopped, afterMs = 0 }: { readonly stopped?: string; readonly afterMs?: number } = {}): Promise<void> {
     const { processes, logger } = this.#parts;
+    // Many processes that start at once repeat their changes, but read once who is there.
+    let reading: Promise<readonly ProcessIntrospection[]> | undefined;
     try {
       await this.#list.change(async (all, now) => {
         if (all.some(({ seenAt }) => Math.abs(now - seenAt) < afterMs)) return undefined;
-        const live = (await processes()).filter(({ events, workflows }) => events.length + workflows.length > 0);
+        reading ??= processes();
+        const live = (await reading).filter(({ events, workflows }) => events.length + workflows.length > 0);
         return withLive(all, live, now, stopped);
       });
     } catch (err) {
