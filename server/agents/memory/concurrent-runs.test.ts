@@ -128,6 +128,35 @@ describe('runs of one conversation', () => {
     await hub.stop();
   });
 
+  test('leave the lease to the attempt that took it over, even if they release it at that moment', async () => {
+    const store = otherProcess(transport);
+    const memoryOf = (kv: TransportManager['kv']) => new ConversationMemory({ transport: { ...store, kv } });
+    let resumed: (() => Promise<void>) | undefined;
+    const takeOver = async (): Promise<void> => {
+      resumed ??= await memoryOf({ ...store.kv }).lock('a', 'fenced', undefined, 'run 1');
+    };
+    // Another process takes the lease over between the calls of a release.
+    const release = await memoryOf({
+      ...store.kv,
+      get: async (key) => {
+        const value = await store.kv.get(key);
+        await takeOver();
+        return value;
+      },
+    }).lock('a', 'fenced', undefined, 'run 1');
+    await release();
+    await takeOver();
+    const other = vi.fn();
+    void memoryOf({ ...store.kv })
+      .lock('a', 'fenced')
+      .then(other);
+    await clock.advance(20_000);
+    expect(other).not.toHaveBeenCalled();
+    await resumed?.();
+    await clock.advance(2_000);
+    expect(other).toHaveBeenCalled();
+  });
+
   test('stop waiting when they are aborted, and let the next one through', async () => {
     const memory = new ConversationMemory({ transport });
     const release = await memory.lock('a', 'aborted');

@@ -44,6 +44,8 @@ export class ConversationQueue {
 /** Time after which the lease of a crashed process expires. */
 const leaseMs = 30_000;
 const renewMs = leaseMs / 3;
+/** Value of a lease that nobody has. */
+const released = '';
 const firstPollMs = 25;
 const maxPollMs = 1_000;
 
@@ -66,8 +68,8 @@ export async function acquireLease(
     signal?.throwIfAborted();
     if (await kv.set(key, token, { ttlMs: leaseMs, ifAbsent: true })) break;
     const held = await kv.get(key);
-    const isOwn = held !== undefined && held.slice(0, held.lastIndexOf(' ')) === owner;
-    if (isOwn && (await kv.compareAndSet(key, held, token, { ttlMs: leaseMs }))) break;
+    const isFree = held === released || held?.slice(0, held.lastIndexOf(' ')) === owner;
+    if (isFree && (await kv.compareAndSet(key, held, token, { ttlMs: leaseMs }))) break;
     await delay(clock, pollMs, signal);
   }
   let isReleased = false;
@@ -89,6 +91,7 @@ export async function acquireLease(
   return async () => {
     isReleased = true;
     timer.cancel();
-    if ((await kv.get(key)) === token) await kv.delete(key);
+    // Not deleted: another attempt may have taken it over.
+    await kv.compareAndSet(key, token, released, { ttlMs: 1 });
   };
 }
