@@ -2,7 +2,6 @@
 --- @include "../jobs/attempts.lua"
 --- @include "../jobs/gates.lua"
 --- @include "../jobs/key-queues.lua"
---- @include "../jobs/leases.lua"
 --- @include "../jobs/newer-runs.lua"
 --- @include "../jobs/type-states.lua"
 --- @include "../statistics/counters.lua"

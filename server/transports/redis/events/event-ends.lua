@@ -2,7 +2,6 @@
 --- @include "../jobs/event-log.lua"
 --- @include "../jobs/gates.lua"
 --- @include "../jobs/key-queues.lua"
---- @include "../jobs/leases.lua"
 --- @include "../statistics/counters.lua"
 --- @include "../runs/run-retention.lua"
 --- @include "../runs/run-waits.lua"

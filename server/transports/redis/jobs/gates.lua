@@ -4,13 +4,41 @@
 --- @include "./type-states.lua"
 
 -- Moves of a job between the sets and lists of its worker queue, which are laid out as BullMQ 6 expects them. `queue`
--- is the prefix of the queue's keys.
+-- is the prefix of the queue's keys. `endLease(queue, id)` returns 1 if the job was leased; `leaveActive(queue, id)` does
+-- the same for a job whose lock is deleted with it. `readLocks(jobs)` reads the locks of many jobs at once for
+-- `lockOf(job)`, which returns the token of one.
 
 local woken
 local function wakeWorker(queue)
   if woken[queue] then return end
   woken[queue] = true
   call('ZADD', queue .. 'marker', '0', '0')
+end
+
+local locks
+local function readLocks(jobs)
+  if #jobs == 0 then return end
+  local names = {}
+  for index, job in ipairs(jobs) do names[index] = job .. ':lock' end
+  local tokens = call('MGET', unpack(names))
+  for index, job in ipairs(jobs) do locks[job] = tokens[index] end
+end
+
+local function lockOf(job)
+  local token = locks[job]
+  if token == nil then return call('GET', job .. ':lock') end
+  return token
+end
+
+-- An id that stays in "stalled" has no effect: BullMQ looks for it among the active jobs.
+local function leaveActive(queue, id)
+  locks[queue .. id] = false
+  return call('LREM', queue .. 'active', '-1', id)
+end
+
+local function endLease(queue, id)
+  call('DEL', queue .. id .. ':lock')
+  return leaveActive(queue, id)
 end
 
 -- The gate in front of the worker queues. Events that wait stand in the gate of their service type, ordered by
@@ -200,5 +228,5 @@ do
 end
 
 --- @per-call
-woken = {}
+woken, locks = {}, {}
 changedTypes, enteredTypes = {}, {}

@@ -1,38 +1,9 @@
 --- @include "../connection/prelude.lua"
+--- @include "./gates.lua"
 
--- Locks of jobs. `readLocks(jobs)` reads those of many jobs at once for `lockOf(job)`, which returns the token of a lock.
--- `endLease(queue, id)` ends a lease, and returns 1 if the job was leased; `leaveActive(queue, id)` does the same for a job
--- whose lock is deleted with it.
---
 -- `leaseOf(queue, id, token, starts, serviceType)` returns a commit result, and what an outcome needs of the job: number of
 -- starts, time of acceptance, failed attempts, deduplication; `clearCrashes(queue, id)` resets the crash count of a job
 -- whose handler has reported; `endStart(queue, id)` does so for an attempt that has an outcome.
-
-local locks
-local function readLocks(jobs)
-  if #jobs == 0 then return end
-  local names = {}
-  for index, job in ipairs(jobs) do names[index] = job .. ':lock' end
-  local tokens = call('MGET', unpack(names))
-  for index, job in ipairs(jobs) do locks[job] = tokens[index] end
-end
-
-local function lockOf(job)
-  local token = locks[job]
-  if token == nil then return call('GET', job .. ':lock') end
-  return token
-end
-
--- An id that stays in "stalled" has no effect: BullMQ looks for it among the active jobs.
-local function leaveActive(queue, id)
-  locks[queue .. id] = false
-  return call('LREM', queue .. 'active', '-1', id)
-end
-
-local function endLease(queue, id)
-  call('DEL', queue .. id .. ':lock')
-  return leaveActive(queue, id)
-end
 
 local function clearCrashes(queue, id)
   call('HDEL', queue .. id, 'stc', 'crashes', 'started', 'cause')
@@ -54,6 +25,3 @@ local function leaseOf(queue, id, token, starts, serviceType)
   if fields[1] ~= starts then return 'fenced' end
   return 'ok', fields
 end
-
---- @per-call
-locks = {}
