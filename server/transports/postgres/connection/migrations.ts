@@ -19,17 +19,10 @@ export interface SchemaName {
 /** Returns the schema of a name, which has letters, digits and `_` only. */
 export function schemaName(schema: string): SchemaName {
   const [channel, quoted] = [`hubline_${schema}`, `"${schema}"`];
-  const texts = new Map<string, string>();
   return {
     channel,
     quoted,
-    sql(text) {
-      const known = texts.get(text);
-      if (known !== undefined) return known;
-      const sql = text.replaceAll(/\bhub\./g, `${quoted}.`).replaceAll('hub_channel', channel);
-      texts.set(text, sql);
-      return sql;
-    },
+    sql: (text) => text.replaceAll(/\bhub\./g, `${quoted}.`).replaceAll('hub_channel', channel),
   };
 }
 
