@@ -43,8 +43,10 @@ interface ReadReply {
   read(): Promise<unknown>;
 }
 
-// Class of errors such as a text with the character 0.
-const dataException = '22';
+// They do not wait for reads that look at many rows.
+const quickReads = new Set(['kv_get']);
+// No state, or that of a connection that is lost.
+const unanswered = /^(?:$|08|57P)/;
 const readLimits: BatchLimits<Read> = { maxSize: 20, maxWeight: 20, weigh: () => 1 };
 
 /** Runs statements in a session of its own, or in any of the pool. */
@@ -60,6 +62,7 @@ export class Database {
   onWrite = (): void => {};
   readonly #name: SchemaName;
   readonly #reads = new TickBatch<Read, ReadReply>(readLimits, (reads) => this.#readAll(reads));
+  readonly #quickReads = new TickBatch<Read, ReadReply>(readLimits, (reads) => this.#readAll(reads));
   /** Sessions of handlers, and those who wait for one. */
   #handlers = 0;
   readonly #waiting: (() => void)[] = [];
@@ -94,10 +97,10 @@ export class Database {
 
   /**
    * Calls a function that changes nothing. The reads of one turn of the event loop are one statement, and so of one
-   * snapshot.
+   * snapshot; those of key-values are one of their own.
    */
   async read(name: string, args: readonly Argument[]): Promise<unknown> {
-    const { read } = await this.#reads.add({ name, args });
+    const { read } = await (quickReads.has(name) ? this.#quickReads : this.#reads).add({ name, args });
     return read();
   }
 
@@ -111,8 +114,8 @@ export class Database {
       const [row] = await this.query(`SELECT ${calls.join(', ')}`, values);
       return reads.map((_, index) => ({ read: async () => row?.[`read${index}`] }));
     } catch (error) {
-      if (!sqlStateOf(error).startsWith(dataException)) throw error;
-      // An argument that the server refuses fails its own call alone.
+      if (reads.length === 1 || unanswered.test(sqlStateOf(error))) throw error;
+      // A read that the server refuses, or cancels, fails alone.
       return reads.map(({ name, args }) => ({ read: () => this.call(name, args) }));
     }
   }

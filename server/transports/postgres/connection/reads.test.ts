@@ -9,7 +9,7 @@ import { startTestPostgres } from '../postgres-stage.fixture.js';
 import { postgresTransport } from '../postgres-transport.js';
 import { Database } from './database.js';
 
-const { url } = await startTestPostgres();
+const { admin, url } = await startTestPostgres();
 
 function newPool(): Pool {
   const pool = new Pool({ connectionString: url });
@@ -24,7 +24,7 @@ function heapAfterCollection(): number {
   return process.memoryUsage().heapUsed;
 }
 
-test('an introspection is one statement', async () => {
+test('an introspection is one statement, and one for the pauses', async () => {
   const pool = newPool();
   const transport = postgresTransport({ pool });
   const [shop, observer] = [createHub({ transport }), createHub({ transport, observer: true })];
@@ -38,15 +38,42 @@ test('an introspection is one statement', async () => {
   statements.mockClear();
   const { events } = await observer.introspect();
   expect(events.map(({ type }) => type)).toEqual(['order']);
-  const reads = statements.mock.calls.map(([text]) => String(text)).filter((text) => text.includes('overview'));
-  expect(reads).toHaveLength(1);
-  expect(reads[0]).toContain('page_schedules');
+  const texts = statements.mock.calls.map(([text]) => String(text));
+  expect(texts).toHaveLength(2);
+  expect(texts[0]).toMatch(/overview.*page_schedules/);
+  expect(texts[1]).toContain('kv_get');
 });
 
 test('a read with an argument that the server refuses fails alone', async () => {
   const { lookup } = postgresTransport({ pool: newPool() }).connect({ service: 'shop', logger: silentLogger });
   const results = await Promise.allSettled([lookup.find('an id'), lookup.find('an\0id'), lookup.recent('order')]);
   expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+});
+
+test('a read that the server cancels fails alone', async () => {
+  const { lookup } = postgresTransport({ pool: newPool() }).connect({ service: 'shop', logger: silentLogger });
+  const { rows } = await admin.query("SELECT pg_get_functiondef('hubline.keepers(text)'::regprocedure) AS text");
+  onTestFinished(async () => void (await admin.query(String(rows[0]?.['text']))));
+  await admin.query(`CREATE OR REPLACE FUNCTION hubline.keepers(p_id text) RETURNS json LANGUAGE plpgsql AS
+    $$ BEGIN RAISE EXCEPTION USING ERRCODE = 'query_canceled'; END $$`);
+  const results = await Promise.allSettled([lookup.find('an id'), lookup.kept('an id'), lookup.recent('order')]);
+  expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+});
+
+test('a key-value is read beside a read of events that waits', async () => {
+  const { lookup, kv } = postgresTransport({ pool: newPool() }).connect({ service: 'shop', logger: silentLogger });
+  await kv.set('key', 'value');
+  const blocker = await admin.connect();
+  await blocker.query('BEGIN');
+  await blocker.query('LOCK TABLE hubline.events');
+  const events = lookup.find('an id');
+  try {
+    expect(await kv.get('key')).toBe('value');
+  } finally {
+    await blocker.query('ROLLBACK');
+    blocker.release();
+  }
+  expect(await events).toEqual([]);
 });
 
 test('statements of other sequences of reads leave nothing in memory', async () => {
