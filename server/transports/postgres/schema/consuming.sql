@@ -419,8 +419,8 @@ END $$;
 -- of its handlers per queue in `busy`. Returns deliveries, the queues that may have more for it, and the time until the next
 -- ones may be due; null if it was removed. Its commit may be lost with the server: an event is then ready again.
 -- @param p_floor position before which it looks for no event of a queue without limits: rows of events that have ended stay in
--- the index while any transaction lasts. Returns also the lowest position that it found, and how long it looked
--- there.
+-- the index while any transaction lasts. Returns also the lowest position that it leased, of queues
+-- with limits too, and how long it looked at the others.
 CREATE FUNCTION hub.claim(
   p_member bigint, concurrency int, p_queues int[], busy int[], running int[], p_floor bigint DEFAULT 0
 ) RETURNS json LANGUAGE plpgsql AS $$
