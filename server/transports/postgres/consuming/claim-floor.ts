@@ -5,8 +5,8 @@ const share = 1 / 4;
 const maxMs = 2_000;
 
 /**
- * Position before which claims look for no events, after one that took long. What becomes ready before it, such as a retry,
- * then waits for the next look at all: the longer looks take, the rarer they are.
+ * Position before which claims look for no events, after one that took long. What is ready before it, such as a retry or an
+ * event of another type, then waits for the next look at all: the longer looks take, the rarer they are.
  */
 export class ClaimFloor {
   #position = 0;
@@ -17,15 +17,19 @@ export class ClaimFloor {
     return this.#until;
   }
 
+  /** Returns if a look at the events of all queues is due: those of any may stand before the position. */
+  isOver(now: number): boolean {
+    return this.#until > 0 && now >= this.#until;
+  }
+
   /** Returns the position; 0 to look at all events. */
   current(now: number): number {
     return now < this.#until ? this.#position : 0;
   }
 
-  /** Learns from a look at all events. @param lowest position of the first event that it found, if any */
+  /** Learns from a look at all events. @param lowest position of the first event that it leased, if any */
   learn(lowest: number | undefined, tookMs: number, now: number): void {
     if (lowest !== undefined) this.#position = lowest;
-    if (tookMs < longMs) return;
-    this.#until = now + Math.min(tookMs / share, maxMs);
+    this.#until = tookMs < longMs ? 0 : now + Math.min(tookMs / share, maxMs);
   }
 }

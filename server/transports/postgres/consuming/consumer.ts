@@ -310,10 +310,11 @@ export class Consumer implements NotificationListener, EventStarter {
     const running = new Map<number, number>();
     for (const { queue } of [...this.#deliveries.values(), ...this.#overdue])
       running.set(queue, (running.get(queue) ?? 0) + 1);
-    const open = this.#queues.filter((queue) => this.#open.has(queue));
+    const now = clock.monotonic();
+    const floor = this.#floor.current(now);
+    const open = this.#queues.filter((queue) => this.#open.has(queue) || this.#floor.isOver(now));
     const concurrency = Math.min(this.#options.concurrency, maxSlots);
     this.#open.clear();
-    const floor = this.#floor.current(clock.monotonic());
     const reply = await this.#session
       .call('claim', [this.#member, concurrency, open, [...running.keys()], [...running.values()], floor])
       .catch((error: unknown) => {

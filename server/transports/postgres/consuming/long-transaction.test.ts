@@ -65,3 +65,12 @@ test('claims after one that looked for long begin at the position that it found,
   floor.learn(9, 60_000, 3_000);
   expect([floor.current(4_999), floor.current(5_000)]).toEqual([9, 0]);
 });
+
+test('the first claim after a time of a floor looks at all events of all queues, until such a look is quick', () => {
+  const floor = new ClaimFloor();
+  expect(floor.isOver(1_000)).toBe(false);
+  floor.learn(7, 100, 1_000);
+  expect([floor.isOver(1_399), floor.isOver(1_400)]).toEqual([false, true]);
+  floor.learn(8, 4, 1_400);
+  expect(floor.isOver(2_000)).toBe(false);
+});
