@@ -1,5 +1,7 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { contractStage } from '../contract/contract-stage.js';
+import { silentLogger } from '../transport.js';
+import { PostgresLog } from './postgres-log.js';
 import { startTestPostgres } from './postgres-stage.fixture.js';
 
 const { admin, harness } = await startTestPostgres();
@@ -39,4 +41,29 @@ test('an append notifies if a connection watches its log, and its registration e
   await client.query("SELECT pg_notify('hubline_hubline', 'l0')");
   await until(() => notified.includes('l0'));
   expect(notified).toHaveLength(2);
+});
+
+test('what may be missed during a look is looked for after it, and again if that fails', async () => {
+  const looks: { reply(rows: readonly object[]): void; fail(error: Error): void }[] = [];
+  const database = {
+    call: async () => ['7'],
+    query: () => new Promise((reply, fail) => looks.push({ reply, fail })),
+  };
+  const listener = { isListening: true, add: async () => async () => {} };
+  const log = new PostgresLog(database as never, listener as never, silentLogger);
+  let seen = 0;
+  await log.watch('busy', () => {
+    seen += 1;
+  });
+  log.onMissed(false);
+  await vi.waitFor(() => expect(looks).toHaveLength(1));
+  log.onMissed(false);
+  looks[0]?.reply([{ n: 1, newest: null }]);
+  await vi.waitFor(() => expect(looks).toHaveLength(2));
+  looks[1]?.fail(new Error('the session was lost'));
+  await vi.waitFor(() => expect(looks).toHaveLength(3));
+  const before = seen;
+  looks[2]?.reply([{ n: 1, newest: 3 }]);
+  await vi.waitFor(() => expect(seen).toBe(before + 1));
+  await log.close();
 });

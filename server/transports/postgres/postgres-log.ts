@@ -32,6 +32,8 @@ export class PostgresLog implements LogStorage, NotificationListener {
   #registering: Promise<unknown> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> | undefined;
+  /** The last look failed, or began before what may have been missed. */
+  #isLookWanted = false;
   #lookMs = minLookMs;
   #renewAt = 0;
 
@@ -144,18 +146,29 @@ export class PostgresLog implements LogStorage, NotificationListener {
   #lookLater(): void {
     clearTimeout(this.#timer);
     if (this.#watchers.names.length === 0) return;
-    const waitMs = this.#listener.isListening ? this.#renewAt - systemClock.monotonic() : this.#lookMs;
+    const waitMs =
+      this.#listener.isListening && !this.#isLookWanted ? this.#renewAt - systemClock.monotonic() : this.#lookMs;
     this.#timer = setTimeout(() => this.#look(), waitMs).unref();
   }
 
   #look(): void {
-    this.#looking ??= this.#lookOnce()
-      // Logs that cannot be read now are read at the next look.
-      .catch(() => {})
-      .finally(() => {
-        this.#looking = undefined;
-        this.#lookLater();
-      });
+    this.#isLookWanted = true;
+    this.#looking ??= this.#lookAll().finally(() => {
+      this.#looking = undefined;
+      this.#lookLater();
+    });
+  }
+
+  async #lookAll(): Promise<void> {
+    try {
+      while (this.#isLookWanted) {
+        this.#isLookWanted = false;
+        await this.#lookOnce();
+      }
+    } catch {
+      // Logs that cannot be read now are read soon.
+      this.#isLookWanted = true;
+    }
   }
 
   async #lookOnce(): Promise<void> {

@@ -29,7 +29,8 @@ export class ClaimFloor {
 
   /** Learns from a look at all events. @param lowest position of the first event that it leased, if any */
   learn(lowest: number | undefined, tookMs: number, now: number): void {
-    if (lowest !== undefined) this.#position = lowest;
-    this.#until = tookMs < longMs ? 0 : now + Math.min(tookMs / share, maxMs);
+    this.#position = lowest ?? 0;
+    // One without room, or without events, tells of no position.
+    this.#until = lowest === undefined || tookMs < longMs ? 0 : now + Math.min(tookMs / share, maxMs);
   }
 }

@@ -60,8 +60,9 @@ test('claims after one that looked for long begin at the position that it found,
   floor.learn(7, 100, 1_000);
   expect(floor.current(1_399)).toBe(7);
   expect(floor.current(1_400)).toBe(0);
+  // It had no room, or found no event.
   floor.learn(undefined, 100, 2_000);
-  expect(floor.current(2_000)).toBe(7);
+  expect(floor.current(2_000)).toBe(0);
   floor.learn(9, 60_000, 3_000);
   expect([floor.current(4_999), floor.current(5_000)]).toEqual([9, 0]);
 });
