@@ -80,14 +80,19 @@ export class Consumption {
 /** Creates a new transport for each test of the calling suite. */
 export function contractStage(setup: () => Promise<ContractHarness>): ContractStage {
   let harness: ContractHarness;
-  let open: Consumption[];
+  let open: TransportManager[];
+  const connect = (service: string): TransportManager => {
+    const transport = harness.connect(service);
+    open.push(transport);
+    return transport;
+  };
 
   beforeEach(async () => {
     harness = await setup();
     open = [];
   });
   afterEach(async () => {
-    for (const { transport } of open) await transport.close({ drainMs: 0 });
+    for (const transport of open) await transport.close({ drainMs: 0 });
     await harness.release();
   });
 
@@ -102,7 +107,7 @@ export function contractStage(setup: () => Promise<ContractHarness>): ContractSt
 
   return {
     until,
-    connect: (service) => harness.connect(service),
+    connect,
     advance: (ms) => harness.advance(ms),
     now: () => harness.now(),
     loseLeases: async () => harness.loseLeases?.(),
@@ -114,8 +119,7 @@ export function contractStage(setup: () => Promise<ContractHarness>): ContractSt
       }
     },
     async consume(subscriptions, { service = 'shop', concurrency = 100, description = '{}', declared = [] } = {}) {
-      const consumption = new Consumption(harness.connect(service));
-      open.push(consumption);
+      const consumption = new Consumption(connect(service));
       await consumption.transport.start({
         concurrency,
         declared,
