@@ -16,6 +16,8 @@ interface ExchangeOptions {
   /** `false` if no other run can know the conversation's id, so that the run need not wait for others. */
   readonly isShared: boolean;
   readonly exchangeId: string;
+  /** Key of a durable run, of which one attempt lives at a time; `exchangeId` may be that of several calls. */
+  readonly owner: string | undefined;
   /** Start of the ids of other exchanges that are left out of the conversation. */
   readonly omit: string | undefined;
   /** The exchange replaces the last one of the conversation. */
@@ -99,14 +101,10 @@ export class StoredExchange {
     this.earlier = withUniqueIds(earlier, callIdsOf(own?.messages ?? []));
   }
 
-  /**
-   * Waits for the other runs of the conversation, and reads it. Rejects with the signal's reason.
-   *
-   * @param owner run of which one attempt lives at a time
-   */
-  static async open(options: ExchangeOptions, owner?: string): Promise<StoredExchange> {
+  /** Waits for the other runs of the conversation, and reads it. Rejects with the signal's reason. */
+  static async open(options: ExchangeOptions): Promise<StoredExchange> {
     const { memory, agentName, conversationId, isShared, exchangeId, signal } = options;
-    const unlock = isShared ? await lock(options, owner) : () => {};
+    const unlock = isShared ? await lock(options) : () => {};
     try {
       if (memory.compact !== undefined) await compact(memory, options);
       const messages = await abortable(memory.getMessages(agentName, conversationId, exchangeId), signal);
@@ -180,10 +178,8 @@ async function compact(
   }
 }
 
-async function lock(
-  { memory, agentName, conversationId, signal }: ExchangeOptions,
-  owner: string | undefined,
-): Promise<() => Promise<void> | void> {
+async function lock(options: ExchangeOptions): Promise<() => Promise<void> | void> {
+  const { memory, agentName, conversationId, owner, signal } = options;
   if (memory.lock !== undefined) {
     const locked = memory.lock(agentName, conversationId, signal, owner);
     try {
@@ -275,15 +271,13 @@ export function newCallId(): string {
 /**
  * Opens the conversation of an agent in a durable run. Agents of one run that share a conversation wait for each other
  * here: the run is held while one of them waits for other runs, so that they must not wait for each other there.
- *
- * @param owner key of the agent's run: unlike the id of the exchange, which a caller may set, it is that of one run
  */
-export async function openInRun(run: DurableRun, owner: string, options: ExchangeOptions): Promise<StoredExchange> {
+export async function openInRun(run: DurableRun, options: ExchangeOptions): Promise<StoredExchange> {
   const { agentName, conversationId, isShared, signal } = options;
   const key = JSON.stringify([agentName, conversationId]);
   const leave = isShared ? await ConversationQueue.of(run).enter(key, signal) : undefined;
   try {
-    const store = await run.hold(() => StoredExchange.open(options, owner));
+    const store = await run.hold(() => StoredExchange.open(options));
     if (leave !== undefined) void store.released.then(leave);
     return store;
   } catch (error) {

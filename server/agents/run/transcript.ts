@@ -294,6 +294,7 @@ export class RunConversation {
       conversationId: conversationId ?? crypto.randomUUID(),
       isShared: conversationId !== undefined,
       exchangeId,
+      owner: recorder?.key,
       omit: lineageOf(hubCtx)?.debateId,
       replacesLast: regenerate,
       signal,
@@ -301,7 +302,7 @@ export class RunConversation {
     };
     if (recorder === undefined) this.#exchange = await StoredExchange.open(options);
     else if (!recorder.isConversationStored) {
-      this.#exchange = await openInRun(recorder.run, recorder.key, options);
+      this.#exchange = await openInRun(recorder.run, options);
       recorder.run.onLeave(() => void this.release());
     }
     return this.#exchange;
