@@ -4,6 +4,11 @@ const longMs = 5;
 const share = 1 / 4;
 const maxMs = 2_000;
 
+interface Start {
+  readonly position: number;
+  readonly queues: readonly number[];
+}
+
 /**
  * Position before which claims look for no events, after one that took long. What is ready before it, such as a retry or an
  * event of another type, then waits for the next look at all: the longer looks take, the rarer they are.
@@ -17,14 +22,16 @@ export class ClaimFloor {
     return this.#until;
   }
 
-  /** Returns if a look at the events of all queues is due: those of any may stand before the position. */
-  isOver(now: number): boolean {
-    return this.#until > 0 && now >= this.#until;
-  }
-
-  /** Returns the position; 0 to look at all events. */
-  current(now: number): number {
-    return now < this.#until ? this.#position : 0;
+  /**
+   * Returns the position at which a claim begins, 0 to look at all events, and the queues that it serves: those that are
+   * open, and all of them after a time of a position, because events of any may stand before it.
+   */
+  next(queues: readonly number[], open: ReadonlySet<number>, now: number): Start {
+    const isOver = this.#until > 0 && now >= this.#until;
+    return {
+      position: now < this.#until ? this.#position : 0,
+      queues: queues.filter((queue) => isOver || open.has(queue)),
+    };
   }
 
   /** Learns from a look at all events. @param lowest position of the first event that it leased, if any */

@@ -310,13 +310,11 @@ export class Consumer implements NotificationListener, EventStarter {
     const running = new Map<number, number>();
     for (const { queue } of [...this.#deliveries.values(), ...this.#overdue])
       running.set(queue, (running.get(queue) ?? 0) + 1);
-    const now = clock.monotonic();
-    const floor = this.#floor.current(now);
-    const open = this.#queues.filter((queue) => this.#open.has(queue) || this.#floor.isOver(now));
+    const { position, queues: open } = this.#floor.next(this.#queues, this.#open, clock.monotonic());
     const concurrency = Math.min(this.#options.concurrency, maxSlots);
     this.#open.clear();
     const reply = await this.#session
-      .call('claim', [this.#member, concurrency, open, [...running.keys()], [...running.values()], floor])
+      .call('claim', [this.#member, concurrency, open, [...running.keys()], [...running.values()], position])
       .catch((error: unknown) => {
         for (const queue of open) this.#open.add(queue);
         throw error;
@@ -324,7 +322,7 @@ export class Consumer implements NotificationListener, EventStarter {
     if (reply === null) return;
     const { deliveries, wakeInMs, rest, floor: lowest, tookMs } = readFields(reply);
     if (wakeInMs !== null) this.#wakeIn(readNumber(wakeInMs));
-    if (floor > 0) this.#wakeIn(this.#floor.until - clock.monotonic());
+    if (position > 0) this.#wakeIn(this.#floor.until - clock.monotonic());
     else this.#floor.learn(readOptional(lowest, readNumber), readNumber(tookMs), clock.monotonic());
     for (const queue of readList(rest)) this.#open.add(readNumber(queue));
     const leased = readList(deliveries).map((each) => {

@@ -53,25 +53,29 @@ test('a claim from a position on, and an outcome, read nothing of what has ended
   }
 });
 
+const [queues, open] = [[1, 2], new Set([1])];
+
 test('claims after one that looked for long begin at the position that it found, for four times as long', () => {
   const floor = new ClaimFloor();
+  const positionAt = (now: number): number => floor.next(queues, open, now).position;
   floor.learn(7, 4, 1_000);
-  expect(floor.current(1_000)).toBe(0);
+  expect(positionAt(1_000)).toBe(0);
   floor.learn(7, 100, 1_000);
-  expect(floor.current(1_399)).toBe(7);
-  expect(floor.current(1_400)).toBe(0);
+  expect(positionAt(1_399)).toBe(7);
+  expect(positionAt(1_400)).toBe(0);
   // It had no room, or found no event.
   floor.learn(undefined, 100, 2_000);
-  expect(floor.current(2_000)).toBe(0);
+  expect(positionAt(2_000)).toBe(0);
   floor.learn(9, 60_000, 3_000);
-  expect([floor.current(4_999), floor.current(5_000)]).toEqual([9, 0]);
+  expect([positionAt(4_999), positionAt(5_000)]).toEqual([9, 0]);
 });
 
-test('the first claim after a time of a floor looks at all events of all queues, until such a look is quick', () => {
+test('the first claim after a time of a position serves all queues, until such a claim is quick', () => {
   const floor = new ClaimFloor();
-  expect(floor.isOver(1_000)).toBe(false);
+  const servedAt = (now: number): readonly number[] => floor.next(queues, open, now).queues;
+  expect(servedAt(1_000)).toEqual([1]);
   floor.learn(7, 100, 1_000);
-  expect([floor.isOver(1_399), floor.isOver(1_400)]).toEqual([false, true]);
+  expect([servedAt(1_399), servedAt(1_400)]).toEqual([[1], [1, 2]]);
   floor.learn(8, 4, 1_400);
-  expect(floor.isOver(2_000)).toBe(false);
+  expect(servedAt(2_000)).toEqual([1]);
 });
