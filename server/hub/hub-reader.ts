@@ -214,12 +214,14 @@ export class HubReader {
   }
 
   async #explainedFleet(): Promise<ExplainedFleet> {
-    const [hubs, processes, pauses] = await Promise.all([
-      this.#introspector.hubs(),
+    const reading = this.#introspector.hubs();
+    const [hubs, processes, pauses, releases] = await Promise.all([
+      reading,
       this.#liveState.processes(),
       this.pausing.current(),
+      this.releases.read(reading.then((found) => found.filter(isRunning))),
     ]);
-    return { hubs, processes, pauses, releases: await this.releases.read(hubs.filter(isRunning)) };
+    return { hubs, processes, pauses, releases };
   }
 
   async search(query: SearchQuery): Promise<SearchResult> {

@@ -85,9 +85,9 @@ export class Releases {
   /**
    * Returns the releases of the last 7 days, the earliest start first.
    *
-   * @param live releases of running processes; a read of them shares the round trip
+   * @param live releases of running processes, which are read at the same time
    */
-  async read(live: readonly LiveRelease[] | Promise<readonly LiveRelease[]>): Promise<readonly ReleaseIntrospection[]> {
+  async read(live: Promise<readonly LiveRelease[]>): Promise<readonly ReleaseIntrospection[]> {
     const [stored, processes] = await Promise.all([this.#list.recent(), live]);
     const latest = new Map(stored.map((one) => [keyOf(one), one]));
     const running = new Set(processes.map(keyOf));
