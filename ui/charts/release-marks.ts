@@ -17,8 +17,8 @@ export interface ChartMark {
   readonly at: number;
   readonly label: string;
   readonly tone: 'stale' | 'lost';
-  /** What happened, which the title tells after the label. */
-  readonly verb: string;
+  /** Word of the title between the label and the time: "v2 started 10:42:00", "worker-7 lost at 10:42:00". */
+  readonly link: string;
 }
 
 /**
@@ -42,7 +42,7 @@ export function releaseMarks(releases: readonly ReleaseIntrospection[]): readonl
     at,
     label: isOne ? label : `${label} · ${services.join(', ')}`,
     tone: 'stale',
-    verb: 'started',
+    link: 'started',
   }));
 }
 
@@ -59,6 +59,6 @@ export function lossMarks(lost: readonly Pick<LostProcess, 'host' | 'lostAt'>[])
     at,
     label: hosts.length === 1 ? `${hosts[0]} lost` : `${hosts.length} processes lost`,
     tone: 'lost',
-    verb: 'at',
+    link: 'at',
   }));
 }

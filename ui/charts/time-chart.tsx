@@ -128,13 +128,13 @@ export function TimeChart(props: TimeChartProps): JSX.Element {
             )}
           </svg>
         )}
-        {shownMarks.map(({ at, label: name, tone, verb }) => (
+        {shownMarks.map(({ at, label: name, tone, link }) => (
           <span
             key={at}
             class={`chart-release-name is-${tone}`}
             data-before={xOf(at) > width - RELEASE_NAME_WIDTH}
             style={{ left: `${xOf(at)}px` }}
-            title={`${name} ${verb} ${formatTime(at)}`}
+            title={`${name} ${link} ${formatTime(at)}`}
           >
             {name}
           </span>

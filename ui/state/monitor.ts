@@ -69,7 +69,7 @@ export function createMonitor(api: Api, navigation: Navigation, document: Docume
   /** Returns a key while one of the views is open. */
   const whenIn = (...views: readonly View[]): ReadonlySignal<string | null> =>
     computed(() => (views.includes(view.value) ? '' : null));
-  /** What is loaded beside the counts while something is open, by the signal of its key. */
+  /** Loaders of what is open, which run beside the counts while their key is not `null`. */
   const loads: readonly (readonly [key: ReadonlySignal<string | null>, loader: Pick<Loader<unknown>, 'load'>])[] = [
     [openType, detail],
     [openRequest, request],
