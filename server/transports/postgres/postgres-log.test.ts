@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { contractStage } from '../contract/contract-stage.js';
 import { silentLogger } from '../transport.js';
+import { Database } from './connection/database.js';
 import { PostgresLog } from './postgres-log.js';
 import { startTestPostgres } from './postgres-stage.fixture.js';
 
@@ -66,4 +67,24 @@ test('what may be missed during a look is looked for after it, and again if that
   looks[2]?.reply([{ n: 1, newest: 3 }]);
   await vi.waitFor(() => expect(seen).toBe(before + 1));
   await log.close();
+});
+
+test('readers that come and go at the same time share a call', async () => {
+  const watching = connect('mail');
+  const calls = vi.spyOn(Database.prototype, 'call');
+  onTestFinished(() => calls.mockRestore());
+  const countOf = (name: string): number => calls.mock.calls.filter(([called]) => called === name).length;
+  const names = Array.from({ length: 600 }, (_, index) => `log ${index}`);
+  const keep = await watching.log.watch('kept', () => {});
+  const ends = await Promise.all(names.map((name) => watching.log.watch(name, () => {})));
+  // The first one alone, then two portions.
+  expect(countOf('watch_logs')).toBe(3);
+  const registered = async (): Promise<number> =>
+    (await admin.query("SELECT FROM hubline.watchers WHERE kind = 'l'")).rows.length;
+  expect(await registered()).toBe(601);
+  for (const end of ends) end();
+  await until(async () => (await registered()) === 1);
+  expect(countOf('unwatch_logs')).toBe(2);
+  keep();
+  await until(async () => (await registered()) === 0);
 });

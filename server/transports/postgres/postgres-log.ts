@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type LogBounds, type LogPage, type LogStorage, LogWatchers } from '../bounded-log.js';
 import { systemClock } from '../clock.js';
+import { type BatchLimits, portionsOf, TickBatch } from '../tick-batch.js';
 import type { Logger } from '../transport.js';
 import type { Database } from './connection/database.js';
 import { readList, readNumber, readText } from './connection/fields.js';
@@ -10,6 +11,8 @@ import { textOf } from './postgres-key-values.js';
 // Registrations last ten minutes.
 const renewalMs = 300_000;
 const renewalRetryMs = 10_000;
+// A registration holds a lock per log until its commit.
+const logLimits: BatchLimits<string> = { maxSize: 500, maxWeight: 500, weigh: () => 1 };
 // While notifications do not arrive: the shorter time after an append, then longer ones.
 const minLookMs = 100;
 const maxLookMs = 400;
@@ -28,8 +31,14 @@ export class PostgresLog implements LogStorage, NotificationListener {
   readonly #names = new Map<string, string>();
   readonly #newest = new Map<string, number>();
   #removeListener: (() => Promise<void>) | undefined;
-  /** End of the registrations, one at a time. */
+  /** End of the registrations, one at a time. Readers that connect, or leave, at the same time share one. */
   #registering: Promise<unknown> = Promise.resolve();
+  readonly #beginning = new TickBatch<string, undefined>(logLimits, (names) => this.#alone(() => this.#begin(names)), {
+    oneAtATime: true,
+  });
+  readonly #ending = new TickBatch<string, undefined>(logLimits, (names) => this.#alone(() => this.#forget(names)), {
+    oneAtATime: true,
+  });
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> | undefined;
   /** The last look failed, or began before what may have been missed. */
@@ -75,13 +84,10 @@ export class PostgresLog implements LogStorage, NotificationListener {
     const end = (): void => {
       remove();
       // A registration that is left over expires.
-      this.#alone(() => this.#forget(name)).catch(() => {});
+      this.#ending.add(name).catch(() => {});
     };
     try {
-      await this.#alone(async () => {
-        this.#removeListener ??= await this.#listener.add(this, this.#logger);
-        await this.#register([name]);
-      });
+      await this.#beginning.add(name);
     } catch (error) {
       end();
       throw error;
@@ -107,19 +113,35 @@ export class PostgresLog implements LogStorage, NotificationListener {
     await this.#alone(() => this.#leave()).catch(() => {});
   }
 
+  async #begin(names: readonly string[]): Promise<undefined[]> {
+    // All watches may have ended meanwhile.
+    if (this.#watchers.names.length > 0) {
+      this.#removeListener ??= await this.#listener.add(this, this.#logger);
+      await this.#register(names);
+    }
+    return names.map(() => undefined);
+  }
+
   async #register(names: readonly string[]): Promise<void> {
     const logs = names.map((name) => Buffer.from(name));
     const numbers = readList(await this.#database.call('watch_logs', [logs, this.#watcher]));
     for (const [index, number] of numbers.entries()) this.#names.set(readText(number), names[index] ?? '');
   }
 
-  async #forget(name: string): Promise<void> {
-    const { names } = this.#watchers;
-    if (names.length === 0) return this.#leave();
-    if (names.includes(name)) return;
-    for (const [number, known] of this.#names) if (known === name) this.#names.delete(number);
-    this.#newest.delete(name);
-    await this.#database.call('unwatch_log', [Buffer.from(name), this.#watcher]);
+  async #forget(names: readonly string[]): Promise<undefined[]> {
+    const watched = new Set(this.#watchers.names);
+    const ended = new Set(names.filter((name) => !watched.has(name)));
+    if (watched.size === 0) await this.#leave();
+    else if (ended.size > 0) {
+      for (const [number, name] of this.#names) if (ended.has(name)) this.#names.delete(number);
+      for (const name of ended) this.#newest.delete(name);
+      await this.#unwatch([...ended].map((name) => Buffer.from(name)));
+    }
+    return names.map(() => undefined);
+  }
+
+  async #unwatch(logs: readonly Buffer[] | null): Promise<void> {
+    await this.#database.call('unwatch_logs', [logs, this.#watcher]);
   }
 
   /** Ends the notifications, after the last watch. */
@@ -131,7 +153,7 @@ export class PostgresLog implements LogStorage, NotificationListener {
     this.#names.clear();
     this.#newest.clear();
     try {
-      await this.#database.call('unwatch_log', [null, this.#watcher]);
+      await this.#unwatch(null);
     } finally {
       await removeListener();
     }
@@ -177,7 +199,7 @@ export class PostgresLog implements LogStorage, NotificationListener {
     const now = systemClock.monotonic();
     if (now >= this.#renewAt) {
       this.#renewAt = now + renewalRetryMs;
-      await this.#alone(() => this.#register(names));
+      for (const some of portionsOf(names, logLimits)) await this.#alone(() => this.#register(some));
       this.#renewAt = now + renewalMs;
     }
     const rows = await this.#database.query(

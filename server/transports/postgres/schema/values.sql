@@ -295,9 +295,10 @@ BEGIN
   RETURN (SELECT json_agg(hub.log_number(log)::text ORDER BY place) FROM unnest(logs) WITH ORDINALITY x(log, place));
 END $$;
 
--- Ends the interest of a connection in a log, or in all of them.
-CREATE FUNCTION hub.unwatch_log(p_log bytea, p_watcher text) RETURNS void LANGUAGE sql AS $$
-  DELETE FROM hub.watchers WHERE kind = 'l' AND watcher = p_watcher AND (p_log IS NULL OR seq = hub.log_number(p_log))
+-- Ends the interest of a connection in logs; in all of them without `logs`.
+CREATE FUNCTION hub.unwatch_logs(logs bytea[], p_watcher text) RETURNS void LANGUAGE sql AS $$
+  DELETE FROM hub.watchers WHERE kind = 'l' AND watcher = p_watcher
+    AND (logs IS NULL OR seq IN (SELECT hub.log_number(log) FROM unnest(logs) log))
 $$;
 
 CREATE FUNCTION hub.log_delete(p_log bytea) RETURNS boolean LANGUAGE plpgsql AS $$
