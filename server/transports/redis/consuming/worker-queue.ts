@@ -136,7 +136,7 @@ export class WorkerQueue implements EventStarter {
 
   /**
    * Fetches jobs while there are jobs and slots; each chain then continues by itself. Twice as many are fetched at a time
-   * as long as all are found: a queue with a backlog soon has all slots, and one with a single job costs one lease.
+   * as long as all are found: a backlog soon has all slots, and an idle queue is asked for one job at a time.
    */
   async #takeJobs(): Promise<void> {
     let wanted = 1;
