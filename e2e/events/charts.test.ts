@@ -22,6 +22,8 @@ test('the chart shows counts, the failure rate or latencies, and yesterday besid
     /waiting p95 ~12 ms, running p95 ~240 ms/,
   );
   await expect(activity.locator('.chart-scale > span').first()).toHaveText(/ms$/);
+  // Failed events have a scale of their own, whatever the lines show.
+  await expect(activity.locator('.chart-scale > span').last()).toHaveText(/\d\/(s|min)$/);
   await expect(page).toHaveURL(/chart=latency/);
 
   await values.getByRole('button', { name: 'Count' }).click();

@@ -66,16 +66,20 @@ export function TimeChart(props: TimeChartProps): JSX.Element {
       ? selection
       : { from: points[firstSelected ?? 0]?.at ?? from, to: points[lastSelected ?? 0]?.endAt ?? to };
   const ticks = timeTicks(from, to, Math.max(1, width / TICK_DISTANCE), -new Date(now).getTimezoneOffset() * 60_000);
+  const per = shape.unit.factor === 1 ? '/s' : '/min';
   return (
     <div class="chart" style={{ '--plot': `${height}px` }}>
       <div class="chart-scale" aria-hidden="true">
         <span>
           {scaleText(shape.top)}
-          {mode === 'count' && (shape.unit.factor === 1 ? '/s' : '/min')}
+          {mode === 'count' && per}
         </span>
         <span>{scaleText(shape.top / 2)}</span>
         <span>0</span>
-        <span class={shape.failedTop > 0 ? 'tone-failed' : ''}>{countText(shape.failedTop)}</span>
+        <span class={shape.failedTop > 0 ? 'tone-failed' : ''}>
+          {countText(shape.failedTop)}
+          {shape.failedTop > 0 && per}
+        </span>
       </div>
       <div
         ref={box}
