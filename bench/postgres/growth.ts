@@ -35,7 +35,10 @@ export async function postgresGrowth(): Promise<Row[]> {
         );
         await done;
       }
-      measured.push({ us: ((performance.now() - startedAt) * 1_000) / perTenth, bytes: await sizeOfTables(pool) });
+      const us = ((performance.now() - startedAt) * 1_000) / perTenth;
+      const bytes = await sizeOfTables(pool);
+      measured.push({ us, bytes });
+      console.error(`${tenth + 1} of ${tenths} tenths: ${us.toFixed(0)} us per event, ${(bytes / 1e6).toFixed(0)} MB`);
     }
     const { received, failed } = await hub.metrics('order');
     if (received !== perTenth * tenths || failed > 0) throw new Error(`${received} events, of which ${failed} failed`);
