@@ -73,18 +73,21 @@ function withOverscan(first: number, last: number): Range {
   return { from: Math.max(0, Math.floor(first) - OVERSCAN), to: Math.max(0, Math.ceil(last) + OVERSCAN) };
 }
 
-/** Returns the inner width of an element in pixels; 0 before the first layout. */
-export function useWidth(ref: RefObject<HTMLElement | null>): number {
+/**
+ * Returns the inner width of an element; 0 before the first layout. It is measured when the element changes its size, not
+ * when a component renders, which would compute all styles in the middle of a poll.
+ */
+export function useWidth(ref: RefObject<HTMLElement | null>, unit: 'px' | 'rem' = 'px'): number {
   const [width, setWidth] = useState(0);
   useLayoutEffect(() => {
     const element = ref.current;
     if (element === null) return;
-    const measure = (): void => setWidth(element.clientWidth);
+    const measure = (): void => setWidth(element.clientWidth / (unit === 'rem' ? pixelsPerRem() : 1));
     const observer = new ResizeObserver(measure);
     observer.observe(element);
     measure();
     return () => observer.disconnect();
-  }, [ref]);
+  }, [ref, unit]);
   return width;
 }
 
@@ -120,6 +123,6 @@ interface KeptElement {
 }
 
 /** Returns the number of pixels per rem. */
-export function pixelsPerRem(): number {
+function pixelsPerRem(): number {
   return Number.parseFloat(getComputedStyle(document.documentElement).fontSize) || 16;
 }

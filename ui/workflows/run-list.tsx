@@ -69,22 +69,34 @@ function RunLine({ run, serverNow, query }: RunLineProps): JSX.Element {
   );
 }
 
+const ENDED: readonly State[] = ['completed', 'failed', 'cancelled'];
+
 function Segments({ run, serverNow }: { run: RunIntrospection; serverNow: number }): JSX.Element {
   const kept = useKept();
+  const segments = atMost(runSegments(run, serverNow));
+  // The steps that have ended are one part, which a poll passes by.
+  const open = segments.findIndex(({ status }) => !ENDED.includes(status));
+  const ended = open === -1 ? segments : segments.slice(0, open);
+  const shown = ended.map(({ key, status, durationMs }) => `${key} ${status} ${durationMs}`).join();
   return (
     <ol class="run-segments" aria-label="Steps">
-      {atMost(runSegments(run, serverNow)).map(({ key, name, status, durationMs }) => {
-        const text = `${name}: ${lookOf(status)[1].toLowerCase()}, ${formatDuration(durationMs)}`;
-        return kept(key, text, () => (
-          <li key={key} class={`run-segment is-${status}`} style={{ flexGrow: growOf(durationMs) }} title={text}>
-            <span class="visually-hidden">{text}</span>
-            <span aria-hidden="true" class="run-segment-name">
-              {name}
-            </span>
-          </li>
-        ));
-      })}
+      {kept('', shown, () => (
+        <>{ended.map(segmentItem)}</>
+      ))}
+      {segments.slice(ended.length).map(segmentItem)}
     </ol>
+  );
+}
+
+function segmentItem({ key, name, status, durationMs }: RunSegment): JSX.Element {
+  const text = `${name}: ${lookOf(status)[1].toLowerCase()}, ${formatDuration(durationMs)}`;
+  return (
+    <li key={key} class={`run-segment is-${status}`} style={{ flexGrow: growOf(durationMs) }} title={text}>
+      <span class="visually-hidden">{text}</span>
+      <span aria-hidden="true" class="run-segment-name">
+        {name}
+      </span>
+    </li>
   );
 }
 

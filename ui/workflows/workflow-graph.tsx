@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { useRef } from 'preact/hooks';
+import { useMemo, useRef } from 'preact/hooks';
 import type { ReachedStep, WorkflowOverview } from '../../server/dashboard/protocol.js';
 import { formatDuration } from '../format/duration.js';
 import { formatCount, formatPercent, UNKNOWN } from '../format/number.js';
@@ -7,7 +7,7 @@ import { Count } from '../shared/counts.js';
 import { Icon } from '../shared/icon.js';
 import { TypeLink } from '../shared/links.js';
 import { lookOf } from '../shared/states.js';
-import { pixelsPerRem, useWidth } from '../shared/use-element.js';
+import { useKept, useWidth } from '../shared/use-element.js';
 import { shownReceived } from '../state/event-row.js';
 import type { HubStore } from '../state/hub-store.js';
 import { viewPath } from '../state/navigation.js';
@@ -25,7 +25,9 @@ import {
 export interface GraphStep {
   readonly name: string;
   readonly status: State;
-  readonly content: ComponentChildren;
+  /** Everything that the content depends on: a node is kept from poll to poll until this changes. */
+  readonly shown: string;
+  readonly content: () => ComponentChildren;
 }
 
 export interface WorkflowGraphProps {
@@ -41,7 +43,7 @@ export interface WorkflowGraphProps {
 /** Graph of a workflow from its trigger to its follow-up events. For screen readers it is a list. */
 export function WorkflowGraph({ workflow, steps, stages, store, query }: WorkflowGraphProps): JSX.Element {
   const box = useRef<HTMLDivElement>(null);
-  const available = useWidth(box) / pixelsPerRem();
+  const available = useWidth(box, 'rem');
   const { trigger, triggers = [] } = workflow;
   const reading = store.reading.value;
   const receivedOf = (type: string): number | undefined => {
@@ -49,24 +51,30 @@ export function WorkflowGraph({ workflow, steps, stages, store, query }: Workflo
     return row && shownReceived(row, reading);
   };
   const followUps = followUpsOf(workflow);
-  const layout = layoutGraph({ hasTrigger: trigger !== undefined, stages, followUps: followUps.length }, available);
+  const shape = { hasTrigger: trigger !== undefined, stages, followUps: followUps.length };
+  const place = JSON.stringify([shape, available]);
+  const layout = useMemo(() => layoutGraph(shape, available), [place]);
   const { width, height, nodeWidth, frame } = layout;
+  const kept = useKept();
+  const used = followUps.map((followUp) => isUsed(followUp, workflow));
   return (
     <div ref={box} class="graph-box">
       <div class="graph" style={{ width: `${width}rem`, height: `${height}rem` }}>
-        <svg class="graph-lines" viewBox={`0 0 ${width} ${height}`} aria-hidden="true">
-          <rect class="graph-frame" {...frame} rx="0.625" />
-          {layout.stepArrows.map((line, index) => (
-            <path key={index} class={`arrow arrow-${steps[index]?.status}`} d={line} />
-          ))}
-          {layout.followUpArrows.map((line, index) => (
-            <path
-              key={index}
-              class={`arrow ${isUsed(followUps[index], workflow) ? `arrow-${followUps[index]?.when}` : ''}`}
-              d={line}
-            />
-          ))}
-        </svg>
+        {kept('', [place, used, ...steps.map(({ status }) => status)].join(), () => (
+          <svg class="graph-lines" viewBox={`0 0 ${width} ${height}`} aria-hidden="true">
+            <rect class="graph-frame" {...frame} rx="0.625" />
+            {layout.stepArrows.map((line, index) => (
+              <path key={index} class={`arrow arrow-${steps[index]?.status}`} d={line} />
+            ))}
+            {layout.followUpArrows.map((line, index) => (
+              <path
+                key={index}
+                class={`arrow ${used[index] === true ? `arrow-${followUps[index]?.when}` : ''}`}
+                d={line}
+              />
+            ))}
+          </svg>
+        ))}
         <ol aria-label={`${workflow.name}, from start to end`}>
           {trigger !== undefined && layout.trigger !== null && (
             <GraphNode at={layout.trigger} width={nodeWidth} class="node-event">
@@ -82,11 +90,12 @@ export function WorkflowGraph({ workflow, steps, stages, store, query }: Workflo
           {layout.steps.map((at, index) => {
             const step = steps[index];
             return (
-              step && (
+              step &&
+              kept(`step ${step.name}`, `${place} ${index} ${step.shown}`, () => (
                 <GraphNode key={step.name} at={at} width={nodeWidth} class={`is-${step.status}`}>
-                  {step.content}
+                  {step.content()}
                 </GraphNode>
-              )
+              ))
             );
           })}
           {layout.followUps.map((at, index) => {
@@ -115,7 +124,8 @@ export function listedSteps(workflow: WorkflowOverview, query: string): readonly
   return summarizeSteps(workflow).map((step) => ({
     name: step.name,
     status: step.status,
-    content: <StepNode step={step} query={query} />,
+    shown: JSON.stringify([step, query]),
+    content: () => <StepNode step={step} query={query} />,
   }));
 }
 
@@ -132,7 +142,8 @@ export function reachedSteps(steps: readonly ReachedStep[], selection: StepSelec
   return steps.map((step) => ({
     name: step.name,
     status: step.failed > 0 ? 'failed' : step.waiting > 0 ? 'suspended' : 'completed',
-    content: <ReachedNode step={step} selection={selection} />,
+    shown: JSON.stringify([step, selection?.selected === step.name, selection?.isCut]),
+    content: () => <ReachedNode step={step} selection={selection} />,
   }));
 }
 
