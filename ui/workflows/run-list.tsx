@@ -48,7 +48,7 @@ function RunLine({ run, serverNow, query }: RunLineProps): JSX.Element {
         <IdLink id={id} name="run" query={query} />
         <Segments run={run} serverNow={serverNow} />
         <span class="run-total" title={endedAt === undefined ? 'Since acceptance' : 'From acceptance to end'}>
-          {formatDuration((endedAt ?? serverNow) - acceptedAt)}
+          {formatTaken(status, (endedAt ?? serverNow) - acceptedAt)}
         </span>
         <Ago at={acceptedAt} now={serverNow} />
       </div>
@@ -89,7 +89,7 @@ function Segments({ run, serverNow }: { run: RunIntrospection; serverNow: number
 }
 
 function segmentItem({ key, name, status, durationMs }: RunSegment): JSX.Element {
-  const text = `${name}: ${lookOf(status)[1].toLowerCase()}, ${formatDuration(durationMs)}`;
+  const text = `${name}: ${lookOf(status)[1].toLowerCase()}, ${formatTaken(status, durationMs)}`;
   return (
     <li key={key} class={`run-segment is-${status}`} style={{ flexGrow: growOf(durationMs) }} title={text}>
       <span class="visually-hidden">{text}</span>
@@ -98,6 +98,11 @@ function segmentItem({ key, name, status, durationMs }: RunSegment): JSX.Element
       </span>
     </li>
   );
+}
+
+/** Formats a duration. That of what waits is in whole units: seconds would change every line at every poll. */
+function formatTaken(state: State, ms: number): string {
+  return state === 'waiting' || state === 'suspended' ? formatAge(ms) : formatDuration(ms);
 }
 
 /** Returns the width of a segment. Two digits: the bar of a long wait does not change at every poll. */
