@@ -74,28 +74,44 @@ const ENDED: readonly State[] = ['completed', 'failed', 'cancelled'];
 function Segments({ run, serverNow }: { run: RunIntrospection; serverNow: number }): JSX.Element {
   const kept = useKept();
   const segments = atMost(runSegments(run, serverNow));
+  const minNamed = MIN_NAMED_SHARE * segments.reduce((sum, { durationMs }) => sum + growOf(durationMs), 0);
+  const items = segments.map((segment) => ({ ...segment, isNamed: growOf(segment.durationMs) >= minNamed }));
   // The steps that have ended are one part, which a poll passes by.
-  const open = segments.findIndex(({ status }) => !ENDED.includes(status));
-  const ended = open === -1 ? segments : segments.slice(0, open);
-  const shown = ended.map(({ key, status, durationMs }) => `${key} ${status} ${durationMs}`).join();
+  const open = items.findIndex(({ status }) => !ENDED.includes(status));
+  const ended = open === -1 ? items : items.slice(0, open);
+  const shown = ended.map(({ key, status, durationMs, isNamed }) => `${key} ${status} ${durationMs} ${isNamed}`).join();
   return (
     <ol class="run-segments" aria-label="Steps">
       {kept('', shown, () => (
         <>{ended.map(segmentItem)}</>
       ))}
-      {segments.slice(ended.length).map(segmentItem)}
+      {items.slice(ended.length).map(segmentItem)}
     </ol>
   );
 }
 
-function segmentItem({ key, name, status, durationMs }: RunSegment): JSX.Element {
+/** Part of a bar that has room for some letters of a name. Elements for the names of narrower ones cost more than the rest of the page. */
+const MIN_NAMED_SHARE = 0.03;
+
+function segmentItem({ key, name, status, durationMs, isNamed }: RunSegment & { isNamed: boolean }): JSX.Element {
   const text = `${name}: ${lookOf(status)[1].toLowerCase()}, ${formatTaken(status, durationMs)}`;
   return (
-    <li key={key} class={`run-segment is-${status}`} style={{ flexGrow: growOf(durationMs) }} title={text}>
-      <span class="visually-hidden">{text}</span>
-      <span aria-hidden="true" class="run-segment-name">
-        {name}
-      </span>
+    <li
+      key={key}
+      class={`run-segment is-${status}${isNamed ? ' is-named' : ''}`}
+      style={{ flexGrow: growOf(durationMs) }}
+      title={text}
+    >
+      {isNamed ? (
+        <>
+          <span class="visually-hidden">{text}</span>
+          <span aria-hidden="true" class="run-segment-name">
+            {name}
+          </span>
+        </>
+      ) : (
+        text
+      )}
     </li>
   );
 }
