@@ -18,7 +18,7 @@ export interface EventGroup {
 
 /** Returns the part of a name before its first ".", ":" or "/"; empty if it has none. */
 export function prefixOf(type: string): string {
-  return /^[^.:/]*(?=[.:/])/.exec(type)?.[0] ?? '';
+  return type.slice(0, Math.max(0, type.search(/[.:/]/)));
 }
 
 /**

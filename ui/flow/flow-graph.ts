@@ -1,4 +1,4 @@
-import type { EventOverview, Pause, PeriodCounts, WorkflowOverview } from '../../server/dashboard/protocol.js';
+import type { EventOverview, PeriodCounts, WorkflowOverview } from '../../server/dashboard/protocol.js';
 import type { Schedule } from '../api/decode-introspection.js';
 import { prefixOf } from '../events/event-groups.js';
 
@@ -42,7 +42,9 @@ export interface FlowGraph {
 }
 
 /** Event type or workflow: what follows it, and the counts that the map shows. */
-type FlowItem = Pick<EventOverview, 'onSuccess' | 'onFailure' | 'onComplete' | 'paused'> & {
+type FlowItem = {
+  readonly [Name in 'onSuccess' | 'onFailure' | 'onComplete' | 'paused']?: EventOverview[Name] | undefined;
+} & {
   readonly metrics: Pick<EventOverview['metrics'], 'received' | 'completed' | 'failed' | 'cancelled' | 'pending'>;
   readonly recent?: { readonly last5Min: PeriodCounts };
 };
@@ -70,22 +72,29 @@ export function flowGraph(source: FlowSource): FlowGraph {
   return graph.nodes.length > MAX_NODES ? groupByPrefix(graph) : graph;
 }
 
+const NONE = { received: 0, completed: 0, failed: 0, cancelled: 0 };
+
 function wholeGraph({ events, workflows, schedules, serviceOf }: FlowSource): FlowGraph {
   const nodes = new Map<string, FlowNode>();
   const edges: FlowEdge[] = [];
   const add = (kind: 'event' | 'workflow', name: string, item: FlowItem): void => {
     const id = flowId(kind, name);
-    const counts = countsOf(item);
+    const { metrics, recent } = item;
+    const { received, completed, failed: notSucceeded, cancelled } = recent?.last5Min ?? NONE;
+    const failed = notSucceeded - cancelled;
     nodes.set(id, {
       id,
       kind,
       name,
       service: serviceOf.get(id) ?? '',
-      isPaused: isPaused(item),
+      isPaused: item.paused !== undefined,
       size: 1,
-      ...counts,
+      received,
+      completed,
+      failed,
+      pending: metrics.pending,
+      total: { received: metrics.received, completed: metrics.completed, failed: metrics.failed - metrics.cancelled },
     });
-    const { completed, failed } = counts;
     const follow = (type: string | undefined, relation: FlowEdge['relation'], count: number): void => {
       if (type !== undefined) edges.push({ from: id, to: flowId('event', type), relation, count });
     };
@@ -107,7 +116,6 @@ function wholeGraph({ events, workflows, schedules, serviceOf }: FlowSource): Fl
   }
   for (const { name, service, emit, start, paused } of schedules) {
     const id = flowId('schedule', name);
-    const none = { received: 0, completed: 0, failed: 0 };
     nodes.set(id, {
       id,
       kind: 'schedule',
@@ -116,8 +124,8 @@ function wholeGraph({ events, workflows, schedules, serviceOf }: FlowSource): Fl
       isPaused: paused !== undefined,
       size: 1,
       pending: 0,
-      ...none,
-      total: none,
+      ...NONE,
+      total: NONE,
     });
     const to = emit === undefined ? flowId('workflow', start ?? '') : flowId('event', emit);
     // Schedules that were set at run time share their name.
@@ -139,39 +147,25 @@ function besideNeighbours(nodes: ReadonlyMap<string, FlowNode>, edges: readonly 
   });
 }
 
-function isPaused({ paused }: { readonly paused?: Pick<Pause, 'by'> }): boolean {
-  return paused !== undefined;
-}
-
-function countsOf({ metrics, recent }: FlowItem): FlowCounts & Pick<FlowNode, 'total'> {
-  const { received = 0, completed = 0, failed = 0, cancelled = 0 } = recent?.last5Min ?? {};
-  return {
-    received,
-    completed,
-    failed: failed - cancelled,
-    pending: metrics.pending,
-    total: { received: metrics.received, completed: metrics.completed, failed: metrics.failed - metrics.cancelled },
-  };
-}
-
 /** Joins the nodes of a service with one prefix, and the edges between the groups. */
 function groupByPrefix({ nodes, edges }: FlowGraph): FlowGraph {
   const groups: Group[] = [];
   const byService = new Map<string, Map<string, Group>>();
   const groupOf = new Map<string, string>();
+  const linked = new Set(edges.flatMap(({ from, to }) => [from, to]));
   for (const node of nodes) {
     const prefix = prefixOf(node.name) || node.name;
     const ofService = byService.get(node.service) ?? new Map<string, Group>();
     byService.set(node.service, ofService);
-    const known = ofService.get(prefix);
-    if (known !== undefined) join(known, node);
+    let group = ofService.get(prefix);
+    if (group !== undefined) join(group, node);
     else {
       const id = flowId('group', `${node.service} ${prefix}`);
-      const group: Group = { ...node, id, kind: 'group', name: prefix, total: { ...node.total } };
+      group = { ...node, id, kind: 'group', name: prefix, total: { ...node.total } };
       ofService.set(prefix, group);
       groups.push(group);
     }
-    groupOf.set(node.id, (known ?? groups.at(-1))?.id ?? '');
+    if (linked.has(node.id)) groupOf.set(node.id, group.id);
   }
   const joined = new Map<string, FlowEdge>();
   for (const edge of edges) {

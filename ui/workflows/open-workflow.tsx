@@ -156,7 +156,7 @@ export function selectRuns(body: WorkflowRuns, filter: RunFilter, step: string |
 }
 
 function runKey({ id, service }: PlacedRun): string {
-  return JSON.stringify([service, id]);
+  return `${service.length} ${service}${id}`;
 }
 
 function isWaiting({ status, at }: PlacedRun): boolean {
