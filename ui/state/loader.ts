@@ -15,8 +15,12 @@ export interface Loaded<T> {
 /** Loader of a view's data. */
 export interface Loader<T> {
   readonly state: ReadonlySignal<Loaded<T> | null>;
-  /** Loads the data of an item. If the request fails, the last data of the same item remains. */
-  load(key: string, signal: AbortSignal): Promise<void>;
+  /**
+   * Loads the data of an item. If the request fails, the last data of the same item remains.
+   *
+   * @param show shows what was loaded: calls the function, at once or later
+   */
+  load(key: string, signal: AbortSignal, show?: (change: () => void) => void): Promise<void>;
 }
 
 /**
@@ -32,16 +36,20 @@ export function createLoader<T>(
   const state = signal<Loaded<T> | null>(null);
   return {
     state,
-    load: async (key, abort) => {
+    load: async (key, abort, show = (change) => change()) => {
       const { key: shown, body } = state.value ?? { key, body: null };
       const last = body !== null && (shown === key || covers(body, key)) ? body : null;
       if (last !== null && shown !== key) state.value = { key, body: last, error: null };
+      const set = (loaded: Omit<Loaded<T>, 'key'>): void =>
+        show(() => {
+          state.value = { key, ...loaded };
+        });
       try {
-        state.value = { key, body: await request(key, abort), error: null };
+        set({ body: await request(key, abort), error: null });
       } catch (error) {
         if (abort.aborted) return;
         if (!(error instanceof RequestError)) throw error;
-        state.value = { key, body: last, error };
+        set({ body: last, error });
       }
     },
   };

@@ -1,3 +1,4 @@
+import { effect } from '@preact/signals';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { createFakeApi } from '../testing/fake-api.js';
 import { countsOf, eventOf } from '../testing/test-data.js';
@@ -81,4 +82,34 @@ test('a slow response is shown, but not announced repeatedly', async () => {
   expect(monitor.connection.value).toEqual({ kind: 'slow', tookMs: 2_000 });
   await vi.advanceTimersByTimeAsync(20_000);
   expect(monitor.announcement.value).toBe('');
+});
+
+test('the table and what is open change together, unless the latter takes long', async () => {
+  const api = createFakeApi([eventOf('a', countsOf(1))]);
+  const event = api.event;
+  let eventMs = 30;
+  api.event = async (type, signal) => {
+    await new Promise<void>((answer) => void setTimeout(answer, eventMs));
+    return event(type, signal);
+  };
+  const navigation = createNavigation(window);
+  navigation.go({ name: 'a' });
+  monitor = createMonitor(api, navigation, document);
+  await vi.advanceTimersByTimeAsync(1_000);
+  const { store, detail } = monitor;
+  const seen: string[] = [];
+  let last: readonly unknown[] = [store.introspection.value, detail.value];
+  const stop = effect(() => {
+    const next = [store.introspection.value, detail.value];
+    seen.push(['table', 'panel'].filter((_, index) => next[index] !== last[index]).join(' and '));
+    last = next;
+  });
+  monitor.refresh();
+  await vi.advanceTimersByTimeAsync(60);
+  expect(seen).toEqual(['', 'table and panel']);
+  eventMs = 500;
+  monitor.refresh();
+  await vi.advanceTimersByTimeAsync(600);
+  expect(seen).toEqual(['', 'table and panel', 'table', 'panel']);
+  stop();
 });

@@ -1,4 +1,4 @@
-import { computed, effect, type ReadonlySignal, signal } from '@preact/signals';
+import { batch, computed, effect, type ReadonlySignal, signal } from '@preact/signals';
 import type { EventBody } from '../../server/dashboard/protocol.js';
 import type { Api } from '../api/api.js';
 import type { RequestTrace } from '../api/decode-event.js';
@@ -52,6 +52,9 @@ export interface Monitor {
   stop(): void;
 }
 
+/** Maximum time that counts wait for what is open, so that the page renders both at once. */
+const MAX_WAIT_MS = 100;
+
 /** Creates a monitor that polls while the document is visible, at the interval of the route. */
 export function createMonitor(api: Api, navigation: Navigation, document: Document): Monitor {
   const { openType, openRequest, openTag, openAgent, openWorkflow } = navigation;
@@ -101,50 +104,72 @@ export function createMonitor(api: Api, navigation: Navigation, document: Docume
 
   /** Selection whose counts no later event can change. */
   let finalSelection: Selection | null = null;
-  const loadRange = async (abort: AbortSignal): Promise<boolean> => {
+  const loadRange = async (abort: AbortSignal, show: (change: () => void) => void): Promise<boolean> => {
     const selected = selection.value;
     if (selected === null || selected === finalSelection) return true;
     try {
       const range = await api.range(selected.from, selected.to, abort);
-      store.select(range);
-      if ((store.hub.value?.now ?? 0) >= range.to) finalSelection = selected;
+      show(() => {
+        store.select(range);
+        if ((store.hub.value?.now ?? 0) >= range.to) finalSelection = selected;
+      });
       return true;
     } catch (cause) {
       if (abort.aborted) return false;
       if (!(cause instanceof RequestError)) throw cause;
-      error.value = cause;
+      show(() => {
+        error.value = cause;
+      });
       return false;
     }
   };
 
+  /** Loads what is open, one request at a time: first the range of the table, then the panel. */
+  const loadOpen = async (abort: AbortSignal, show: (change: () => void) => void): Promise<boolean> => {
+    const isLoaded = await loadRange(abort, show);
+    for (const [key, loader] of loads) {
+      if (key.value !== null) await loader.load(key.value, abort, show);
+    }
+    return isLoaded;
+  };
+
   const run = async (abort: AbortSignal): Promise<boolean> => {
     const requestedAt = performance.now();
+    let opened: Promise<boolean>;
     try {
       const { introspection, sentAt } = await api.introspection(abort);
       const respondedAt = performance.now();
-      // Parsing the response of a large hub takes half a frame. Let the browser render what it shows first.
-      if (lastGoodAt.value !== null) await new Promise((resolve) => setTimeout(resolve));
+      let held: (() => void)[] | null = [];
+      opened = loadOpen(abort, (change) => {
+        if (held === null) change();
+        else held.push(change);
+      });
+      if (lastGoodAt.value !== null) {
+        // Parsing the response of a large hub takes half a frame. Let the browser render what it shows first.
+        await new Promise((resolve) => setTimeout(resolve));
+        await Promise.race([opened, new Promise((resolve) => setTimeout(resolve, MAX_WAIT_MS))]);
+      }
       abort.throwIfAborted();
       // Integers take a third of the memory in the histories of thousands of types.
       const at = Math.round(performance.now());
-      lastGoodAt.value = now.value = at;
-      tookMs.value = respondedAt - requestedAt;
-      serverClock.sync(sentAt, at);
-      const { newFailures } = store.apply(introspection, { at, serverNow: serverClock.now.value });
-      announcer.failures(newFailures);
-      error.value = null;
+      const changes = held;
+      held = null;
+      batch(() => {
+        lastGoodAt.value = now.value = at;
+        tookMs.value = respondedAt - requestedAt;
+        serverClock.sync(sentAt, at);
+        const { newFailures } = store.apply(introspection, { at, serverNow: serverClock.now.value });
+        announcer.failures(newFailures);
+        error.value = null;
+        for (const change of changes) change();
+      });
     } catch (cause) {
       if (abort.aborted) return false;
       if (!(cause instanceof RequestError)) throw cause;
       error.value = cause;
       return false;
     }
-    // One request at a time: first the table, then its range, then the panel.
-    const isLoaded = await loadRange(abort);
-    for (const [key, loader] of loads) {
-      if (key.value !== null) await loader.load(key.value, abort);
-    }
-    return isLoaded;
+    return opened;
   };
 
   const poller = createPoller({ run, intervalMs: () => interval.peek() });
