@@ -77,9 +77,9 @@ export function readActivities(now: number, histories: unknown, failures: unknow
   });
 }
 
-/** Returns the activity of all event types. @param open minutes that are not in their history yet */
-export function readTotal(now: number, histories: unknown, open: unknown): TotalActivity {
-  const history = readHistory({ ...readFields(itemOf(histories, 0)), open });
+/** Returns the activity of all event types. */
+export function readTotal(now: number, total: unknown): TotalActivity {
+  const history = readHistory(total);
   return { recent: history.recent(now), histories: history.histories(now) };
 }
 

@@ -70,7 +70,7 @@ export function postgresLookup(database: Database): EventLookup {
         registered: readFleet(read['fleet']).registered,
         counts: readCounts(read['counts']),
         activity: readActivities(now, read['histories'], read['failures']),
-        total: readTotal(now, read['total'], read['totalOpen']),
+        total: readTotal(now, read['total']),
         retainsDeadLetters: maxDeadLetters > 0,
         runs: readList(read['runs']).map((runs) => readEvents(runs).map(({ run }) => run)),
         schedules: readSchedules(read['schedules']),

@@ -249,9 +249,9 @@ CREATE FUNCTION hub.counts(p_types text[]) RETURNS json LANGUAGE sql STABLE AS $
   ), found AS MATERIALIZED (
     SELECT q.*, k.*, k.received > k.completed + k.failed AS is_pending
     FROM asked q LEFT JOIN (
-      SELECT queue, sum(received) AS received, sum(completed) AS completed, sum(filtered) AS filtered, sum(failed) AS failed,
-        sum(cancelled) AS cancelled, sum(retried) AS retried, sum(deduplicated) AS deduplicated,
-        max(last_received_at) AS last_received_at, max(last_failed_at) AS last_failed_at
+      SELECT queue, sum(received)::bigint AS received, sum(completed)::bigint AS completed, sum(filtered)::bigint AS filtered,
+        sum(failed)::bigint AS failed, sum(cancelled)::bigint AS cancelled, sum(retried)::bigint AS retried,
+        sum(deduplicated)::bigint AS deduplicated, max(last_received_at) AS last_received_at, max(last_failed_at) AS last_failed_at
       FROM hub.counters WHERE queue IN (SELECT id FROM asked) GROUP BY queue
     ) k ON k.queue = q.id
   ), counted AS (
@@ -294,9 +294,10 @@ CREATE FUNCTION hub.history(p_types text[], parts text[]) RETURNS json LANGUAGE 
   ) o USING (type)
 $$;
 
--- Minutes of all event types that are not packed yet. Runs of workflows are not part of them.
-CREATE FUNCTION hub.total_open() RETURNS json LANGUAGE sql STABLE AS $$
-  SELECT to_json(coalesce(string_agg(concat_ws(' ', minute, name, bucket, count, longest), ','), '')) FROM (
+-- History of all event types. Runs of workflows are not part of its minutes.
+CREATE FUNCTION hub.total_history() RETURNS json LANGUAGE sql STABLE AS $$
+  SELECT json_build_object('parts', (SELECT coalesce(json_object_agg(part, text), '{}') FROM hub.histories WHERE type = ''),
+    'open', coalesce(string_agg(concat_ws(' ', minute, name, bucket, count, longest), ','), '')) FROM (
     SELECT minute, name, bucket, sum(count) AS count, max(longest) AS longest
     FROM hub.minutes WHERE type NOT LIKE U&'workflow\001F%' GROUP BY 1, 2, 3
   ) m
@@ -326,13 +327,14 @@ CREATE FUNCTION hub.store_history(p_type text, parts json, first_hour int) RETUR
 $$;
 
 CREATE FUNCTION hub.failures_of(p_types text[], max_failures int) RETURNS json LANGUAGE sql STABLE AS $$
-  SELECT coalesce(json_agg((
-    SELECT coalesce(json_agg(record ORDER BY number DESC), '[]') FROM (
-      SELECT f.* FROM hub.queues q, LATERAL (
+  SELECT coalesce(json_agg(coalesce(latest, '[]') ORDER BY t.place), '[]') FROM unnest(p_types) WITH ORDINALITY t(type, place)
+  LEFT JOIN (
+    SELECT type, json_agg(record ORDER BY number DESC) AS latest FROM (
+      SELECT q.type, f.*, row_number() OVER (PARTITION BY q.type ORDER BY number DESC) AS place FROM hub.queues q, LATERAL (
         SELECT number, record FROM hub.failures WHERE queue = q.id ORDER BY number DESC LIMIT max_failures
-      ) f WHERE q.type = t.type ORDER BY number DESC LIMIT max_failures
-    ) latest
-  ) ORDER BY t.place), '[]') FROM unnest(p_types) WITH ORDINALITY t(type, place)
+      ) f WHERE q.type IN (SELECT unnest(p_types))
+    ) newest WHERE place <= max_failures GROUP BY type
+  ) found USING (type)
 $$;
 
 CREATE FUNCTION hub.revision(p_type text) RETURNS json LANGUAGE sql STABLE AS $$
@@ -357,14 +359,15 @@ CREATE FUNCTION hub.schedules_json() RETURNS json LANGUAGE sql STABLE AS $$
     )) ORDER BY service, name), '[]') FROM hub.schedules s
 $$;
 
--- It reads many types: each table once, whatever a plan for a few would do.
-CREATE FUNCTION hub.overview(p_types text[], run_types text[], max_runs int) RETURNS json LANGUAGE sql STABLE
+-- It reads many types: each table once, whatever a plan for a few would do. A function of SQL would copy its result, which is
+-- large, three times.
+CREATE FUNCTION hub.overview(p_types text[], run_types text[], max_runs int) RETURNS json LANGUAGE plpgsql STABLE
 SET enable_nestloop = off SET jit = off AS $$
-  SELECT json_build_object('now', hub.now_ms(), 'fleet', hub.fleet(), 'counts', hub.counts(p_types),
+BEGIN
+  RETURN json_build_object('now', hub.now_ms(), 'fleet', hub.fleet(), 'counts', hub.counts(p_types),
     'histories', hub.history(p_types, ARRAY['minutes']), 'failures', hub.failures_of(p_types, 1),
-    'total', hub.history(ARRAY[''], NULL), 'totalOpen', hub.total_open(), 'runs', hub.latest_runs(run_types, max_runs),
-    'schedules', hub.schedules_json())
-$$;
+    'total', hub.total_history(), 'runs', hub.latest_runs(run_types, max_runs), 'schedules', hub.schedules_json());
+END $$;
 
 CREATE FUNCTION hub.metrics(p_types text[]) RETURNS json LANGUAGE sql STABLE AS $$
   SELECT json_build_object('now', hub.now_ms(), 'counts', hub.counts(p_types), 'histories', hub.history(p_types, NULL))
