@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { formatAgo, formatDuration, formatPercentile } from './duration.js';
+import { formatAgo, formatAhead, formatDuration, formatPercentile } from './duration.js';
 
 test.each<[number | null, string]>([
   [null, '—'],
@@ -52,4 +52,17 @@ test.each<[number, string]>([
   [1_461 * 86_400_000, '4 y ago'],
 ])('%s ms ago reads %s', (ms, shown) => {
   expect(formatAgo(ms)).toBe(shown);
+});
+
+test.each([
+  [400, '0 s'],
+  [11_600, '12 s'],
+  [59_600, '1 min'],
+  [89_000, '1 min'],
+  [3_599_000, '1 h'],
+  [63_840_000, '17 h 44 min'],
+  [86_399_000, '1 d'],
+  [172_790_000, '2 d'],
+])('a time in %s ms reads %s', (ms, shown) => {
+  expect(formatAhead(ms)).toBe(shown);
 });

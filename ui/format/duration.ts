@@ -51,6 +51,12 @@ export function formatAge(ms: number): string {
   return days < 730 ? `${days} d` : `${Math.floor(days / 365)} y`;
 }
 
+/** Formats a time ahead, rounded: "12 s", "25 min", "17 h 44 min", "2 d". */
+export function formatAhead(ms: number): string {
+  if (ms < MINUTE - SECOND / 2) return formatAge(ms + SECOND / 2);
+  return formatDuration(Math.round(ms / MINUTE) * MINUTE);
+}
+
 function pair(total: number, per: number, large: string, small: string): string {
   const rest = total % per;
   return `${Math.floor(total / per)} ${large}${rest === 0 ? '' : ` ${rest} ${small}`}`;

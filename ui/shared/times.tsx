@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { formatDateTime, formatMoment } from '../format/clock-time.js';
-import { formatAge, formatAgo } from '../format/duration.js';
+import { formatAgo, formatAhead } from '../format/duration.js';
 import { ViewTableNote } from './view-table.js';
 
 export interface TimeProps {
@@ -29,7 +29,7 @@ export function MomentAndAge({ at, now }: TimeProps): JSX.Element {
   return (
     <>
       <Moment at={at} />
-      <ViewTableNote>{at > now ? `in ${formatAge(at - now)}` : formatAgo(now - at)}</ViewTableNote>
+      <ViewTableNote>{at > now ? `in ${formatAhead(at - now)}` : formatAgo(now - at)}</ViewTableNote>
     </>
   );
 }

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import type { Blocker, Explanation } from '../../server/dashboard/protocol.js';
 import { formatMoment, formatTime } from '../format/clock-time.js';
-import { formatAge, formatAgo, formatDuration } from '../format/duration.js';
+import { formatAge, formatAgo, formatAhead, formatDuration } from '../format/duration.js';
 import { formatCount } from '../format/number.js';
 import { Icon, type IconName } from '../shared/icon.js';
 import { IdLink } from '../shared/links.js';
@@ -167,5 +167,5 @@ const FAR_MS = 12 * 3_600_000;
 /** Returns a time of day, or a day and a time if it is far, and the time until then. */
 function timeText(at: number, now: number): string {
   if (at <= now) return formatTime(at);
-  return `${at - now < FAR_MS ? formatTime(at) : formatMoment(at, now)} (in ${formatAge(at - now)})`;
+  return `${at - now < FAR_MS ? formatTime(at) : formatMoment(at, now)} (in ${formatAhead(at - now)})`;
 }

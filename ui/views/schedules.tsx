@@ -3,7 +3,7 @@ import type { ScheduleOutlook } from '../../server/dashboard/protocol.js';
 import { PauseButton } from '../actions/subject-actions.js';
 import type { Schedule } from '../api/decode-introspection.js';
 import { formatTick, formatTime, viewerTimeZone } from '../format/clock-time.js';
-import { formatAge, formatAgo, formatDuration } from '../format/duration.js';
+import { formatAgo, formatAhead, formatDuration } from '../format/duration.js';
 import { formatCount, UNKNOWN } from '../format/number.js';
 import { Icon } from '../shared/icon.js';
 import { IdLink, TypeLink } from '../shared/links.js';
@@ -117,7 +117,7 @@ function Outlook({ schedules, outlooks, now }: OutlookProps): JSX.Element {
                 <span class="visually-hidden">
                   {' '}
                   {isDense ? `more than ${ahead.length}` : ahead.length} times, next in{' '}
-                  {formatAge((ahead[0] ?? now) - now)}
+                  {formatAhead((ahead[0] ?? now) - now)}
                 </span>
               </span>
               <span class="outlook-lane" aria-hidden="true">
