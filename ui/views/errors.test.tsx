@@ -40,6 +40,23 @@ function rows(): (string | null)[] {
   return screen.getAllByRole('rowheader').map(({ textContent }) => textContent);
 }
 
+test('an error that began in another release than the latest is not new since that one', async () => {
+  const api = createFakeApi([]);
+  api.releases = [
+    { service: 'shop', release: 'v1', startedAt: SERVER_NOW - 50 * HOUR },
+    { service: 'shop', release: 'v2', startedAt: SERVER_NOW - 2 * HOUR },
+    { service: 'mail', release: 'm7', startedAt: SERVER_NOW - 40 * HOUR },
+  ];
+  const recent = { firstSeenAt: SERVER_NOW - HOUR };
+  api.groups = [
+    groupOf('a', { ...recent, name: 'FromV2', firstRelease: 'v2' }),
+    groupOf('b', { ...recent, name: 'FromMail', firstRelease: 'm7' }),
+  ];
+  page = await openPage(api, '#/errors');
+  await page.click(screen.getByRole('button', { name: 'New since v2' }));
+  expect(rows()).toEqual(['FromV2 new since v2card # declined']);
+});
+
 test('groups show their failures of the last 24 hours, and filter by release and by dead letters', async () => {
   const api = createFakeApi([]);
   api.releases = [

@@ -74,8 +74,14 @@ function bars24h(history: readonly ErrorHour[], now: number): readonly number[] 
   return Array.from({ length: 24 }, (_, index) => byHour.get(current - (23 - index) * HOUR_MS) ?? 0);
 }
 
-function isNew({ firstSeenAt }: ErrorGroup, release: ReleaseIntrospection | undefined, now: number): boolean {
-  return firstSeenAt >= (release?.startedAt ?? now - DAY_MS);
+function isNew(
+  { firstSeenAt, firstRelease }: ErrorGroup,
+  release: ReleaseIntrospection | undefined,
+  now: number,
+): boolean {
+  // A failure of another service, or of a process that still had the release before, is not due to this one.
+  const isOther = release !== undefined && firstRelease !== undefined && firstRelease !== release.release;
+  return !isOther && firstSeenAt >= (release?.startedAt ?? now - DAY_MS);
 }
 
 function matches(
