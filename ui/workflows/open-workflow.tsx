@@ -82,7 +82,6 @@ export function OpenWorkflow({ workflow, body, monitor, query }: OpenWorkflowPro
             : reachedSteps(body.steps, { selected: step, select, isCut: read.waiting >= MAX_WAITING })
         }
         stages={isListed ? stagesOf(workflow) : reachedStages(body.steps)}
-        store={store}
         query={query}
       />
       <div class="workflow-runs">

@@ -3,13 +3,10 @@ import { useMemo, useRef } from 'preact/hooks';
 import type { ReachedStep, WorkflowOverview } from '../../server/dashboard/protocol.js';
 import { formatDuration } from '../format/duration.js';
 import { formatCount, formatPercent, UNKNOWN } from '../format/number.js';
-import { Count } from '../shared/counts.js';
 import { Icon } from '../shared/icon.js';
 import { TypeLink } from '../shared/links.js';
 import { lookOf } from '../shared/states.js';
 import { useKept, useWidth } from '../shared/use-element.js';
-import { shownReceived } from '../state/event-row.js';
-import type { HubStore } from '../state/hub-store.js';
 import { viewPath } from '../state/navigation.js';
 import { layoutGraph, NODE_HEIGHT, type Point } from './graph-layout.js';
 import {
@@ -35,21 +32,15 @@ export interface WorkflowGraphProps {
   readonly steps: readonly GraphStep[];
   /** Number of steps of each stage, in order. */
   readonly stages: readonly number[];
-  readonly store: HubStore;
   /** Query that links retain. */
   readonly query: string;
 }
 
 /** Graph of a workflow from its trigger to its follow-up events. For screen readers it is a list. */
-export function WorkflowGraph({ workflow, steps, stages, store, query }: WorkflowGraphProps): JSX.Element {
+export function WorkflowGraph({ workflow, steps, stages, query }: WorkflowGraphProps): JSX.Element {
   const box = useRef<HTMLDivElement>(null);
   const available = useWidth(box, 'rem');
   const { trigger, triggers = [] } = workflow;
-  const reading = store.reading.value;
-  const receivedOf = (type: string): number | undefined => {
-    const row = store.rows.value.get(type);
-    return row && shownReceived(row, reading);
-  };
   const followUps = followUpsOf(workflow);
   const shape = { hasTrigger: trigger !== undefined, stages, followUps: followUps.length };
   const place = JSON.stringify([shape, available]);
@@ -78,13 +69,7 @@ export function WorkflowGraph({ workflow, steps, stages, store, query }: Workflo
         <ol aria-label={`${workflow.name}, from start to end`}>
           {trigger !== undefined && layout.trigger !== null && (
             <GraphNode at={layout.trigger} width={nodeWidth} class="node-event">
-              <EventNode
-                relation="Trigger"
-                type={trigger}
-                others={triggers.slice(1)}
-                received={receivedOf(trigger)}
-                query={query}
-              />
+              <EventNode relation="Trigger" type={trigger} others={triggers.slice(1)} query={query} />
             </GraphNode>
           )}
           {layout.steps.map((at, index) => {
@@ -103,12 +88,7 @@ export function WorkflowGraph({ workflow, steps, stages, store, query }: Workflo
             return (
               next && (
                 <GraphNode key={next.when} at={at} width={nodeWidth} class="node-event">
-                  <EventNode
-                    relation={WHEN_LABEL[next.when]}
-                    type={next.type}
-                    received={receivedOf(next.type)}
-                    query={query}
-                  />
+                  <EventNode relation={WHEN_LABEL[next.when]} type={next.type} query={query} />
                 </GraphNode>
               )
             );
@@ -293,26 +273,17 @@ export interface EventNodeProps {
   readonly type: string;
   /** Types that start a run as well. */
   readonly others?: readonly string[];
-  /** Events received; `undefined` if the type is not registered on this hub. */
-  readonly received: number | undefined;
   /** Query that the link retains. */
   readonly query: string;
 }
 
-/** Trigger or follow-up event of a workflow, with its count and a link to its panel. */
-function EventNode({ relation, type, others = [], received, query }: EventNodeProps): JSX.Element {
+/** Trigger or follow-up event of a workflow, with a link to its panel. */
+function EventNode({ relation, type, others = [], query }: EventNodeProps): JSX.Element {
   return (
     <>
       <span class="node-line">
         {relation}
         {others.length > 0 && <span title={others.join(', ')}>{` and ${others.length} more`}</span>}
-        {received !== undefined && (
-          <span class="node-count tone-received" title="Events received">
-            <Icon name="dot" />
-            <span class="visually-hidden">Received: </span>
-            <Count value={received} />
-          </span>
-        )}
       </span>
       <TypeLink class="node-name" type={type} query={query} />
     </>

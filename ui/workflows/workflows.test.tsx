@@ -38,7 +38,7 @@ function graph(name: string): (string | null)[] {
 test('a graph lists the trigger, the steps and the follow-up events', async () => {
   await openPage(shop(), '#/workflows');
   expect(graph('fulfil')).toEqual([
-    'TriggerReceived: 7order.paid',
+    'Triggerorder.paid',
     'pick9 msFailure rate: 33.3%',
     'ship—Running: 1',
     'On failureorder.stuck',

@@ -126,7 +126,6 @@ function RecentRuns({ workflow, monitor, query }: Omit<WorkflowCardProps, 'isOpe
         workflow={workflow}
         steps={reached.length === 0 ? listedSteps(workflow, query) : reachedSteps(reached, null)}
         stages={reached.length === 0 ? stagesOf(workflow) : reachedStages(reached)}
-        store={monitor.store}
         query={query}
       />
       <div class="workflow-runs">
