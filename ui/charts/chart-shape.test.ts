@@ -56,8 +56,8 @@ test('yesterday has the scale of today', () => {
   expect(past.line).toBe('M0 50L50 50L150 50H200');
 });
 
-test('bars are at most 12 px wide', () => {
-  expect(chartShape(pointsOf([1, 1], [1, 1]), 1_000, 100).past.failures).toContain('h12v');
+test('bars are as wide as their period', () => {
+  expect(chartShape(pointsOf([1, 1], [1, 1]), 1_000, 100).past.failures).toContain('h499v');
 });
 
 test('the time before the first known point is unknown', () => {
@@ -73,6 +73,8 @@ test('the time before the start within a period is unknown, and its rate is that
   const { unknownUntil, past } = chartShape(points, 100, 100);
   expect(unknownUntil).toBe(12.5);
   expect(past.line).toBe('M12.5 0L25 0L75 0H100');
+  // Lines of durations cover whole periods.
+  expect(chartShape(points, 100, 100, { mode: 'latency' }).unknownUntil).toBe(0);
 });
 
 test('a failure beside hundreds has a bar that is seen', () => {

@@ -5,7 +5,6 @@ import { MIN_PART, type Point, perSecond } from './history-points.js';
 export const LANE_GAP = 10;
 export const LANE_HEIGHT = 24;
 
-const MAX_BAR = 12;
 const MIN_BAR = 1;
 
 /** Minimum height of a bar in the failure lane, so that one failure shows beside hundreds. */
@@ -72,7 +71,9 @@ export function chartShape(
   const maxFailed = Math.max(0, ...failed) * unit.factor;
   const failedTop = maxFailed === 0 ? 0 : niceCeiling(maxFailed);
   const firstKnown = points.findIndex(({ coveredMs }) => coveredMs > 0);
-  const knownFrom = firstKnown === -1 ? width : round(unknownPart(points[firstKnown], firstKnown) * slot);
+  // Lines other than that of counts cover whole periods.
+  const unknown = mode === 'count' ? unknownPart(points[firstKnown], firstKnown) : firstKnown;
+  const knownFrom = firstKnown === -1 ? width : round(unknown * slot);
   const heightOf = (value: number): number => round(plotHeight - (value / top) * plotHeight);
   const known = [...points.entries()].filter(([, { coveredMs }]) => coveredMs > 0);
   /** Lays out some of the known points, from `from` with the height of the point before. */
@@ -162,7 +163,8 @@ function unitOf(maxPerSecond: number): Unit {
 }
 
 function failureBar(x: number, slot: number, plotHeight: number, height: number): string {
-  const width = Math.max(MIN_BAR, Math.min(MAX_BAR, slot - 1));
+  // As wide as its period, so that a release stands within the bar of its period, not behind it.
+  const width = Math.max(MIN_BAR, slot - 1);
   const foot = plotHeight + LANE_GAP + LANE_HEIGHT;
   return `M${round(x - width / 2)} ${foot}v${-round(height)}h${round(width)}v${round(height)}z`;
 }
