@@ -83,7 +83,7 @@ test('waits show run, tool, start, time limit and the code that approves', async
   await expect(page.getByRole('row', { name: 'ship scanned 1' })).toBeVisible();
   const parcel = page.getByRole('row', { name: /parcel\.scanned/ });
   await expect(parcel.locator('[data-label="Waits for"]')).toContainText('event parcel.scanned');
-  await expect(parcel.locator('[data-label="Until"]')).toContainText('in 23 h');
+  await expect(parcel.locator('[data-label="Until"]')).toContainText('in 1 d');
   await expectAccessible(page);
   await expectNoOverflow(page);
   await expect(page.locator('main')).not.toContainText('private');
