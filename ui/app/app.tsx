@@ -53,7 +53,9 @@ export function App({ monitor: live, navigation, preferences }: AppProps): JSX.E
   };
   const actions = (): readonly PaletteItem[] => [
     action('Refresh now', 'refresh', () => monitor.refresh()),
-    action(navigation.route.value.every === 'off' ? 'Resume' : 'Pause', 'pause', () => togglePause(navigation)),
+    action(`${navigation.route.value.every === 'off' ? 'Resume' : 'Pause'} updates`, 'pause', () =>
+      togglePause(navigation),
+    ),
     action('Change the theme', 'ring', () => cycleTheme(preferences)),
     action('Snapshot', 'snapshot', () => snapshotDialog.current?.showModal()),
     action('Keyboard shortcuts', 'help', showHelp),

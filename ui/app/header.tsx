@@ -183,7 +183,8 @@ function ConnectionMenu({ monitor, navigation }: ConnectionMenuProps): JSX.Eleme
               close();
             }}
           >
-            <Icon name={every === 'off' ? 'closed' : 'pause'} /> {every === 'off' ? 'Resume' : 'Pause'} <kbd>p</kbd>
+            <Icon name={every === 'off' ? 'closed' : 'pause'} /> {every === 'off' ? 'Resume' : 'Pause'} updates{' '}
+            <kbd>p</kbd>
           </button>
         </>
       )}

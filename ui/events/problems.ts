@@ -79,10 +79,11 @@ function releaseOf({ since }: Problem, releases: readonly Pick<ChartMark, 'at' |
 const MINUTE_MS = 60_000;
 
 function factOf(problem: Problem, now: number): string {
-  const { kind, failed = 0, ended = 0, pending = 0, count = 0, service, since, version } = problem;
+  const { kind, failed = 0, ended = 0, pending = 0, count = 0, service, since, version, workflow } = problem;
+  const runs = workflow === undefined ? '' : ' runs';
   switch (kind) {
     case 'failing':
-      return `${formatCount(failed)} of ${formatCount(ended)} failed in 5 min (${formatPercent(shareOf(problem))})`;
+      return `${formatCount(failed)} of ${formatCount(ended)}${runs} failed in 5 min (${formatPercent(shareOf(problem))})`;
     case 'backlog':
       return `${formatCount(pending)} pending and growing`;
     case 'oldest-pending':

@@ -232,7 +232,7 @@ function Releases({ monitor }: Pick<PartProps, 'monitor'>): JSX.Element | null {
                 <MomentAndAge at={startedAt} now={now} />
               </ViewTableCell>
               <ViewTableCell label="Ended">
-                {endedAt === undefined ? 'runs' : <MomentAndAge at={endedAt} now={now} />}
+                {endedAt === undefined ? 'still runs' : <MomentAndAge at={endedAt} now={now} />}
               </ViewTableCell>
             </tr>
           )}
