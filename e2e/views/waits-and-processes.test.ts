@@ -72,11 +72,12 @@ test('waits show run, tool, start, time limit and the code that approves', async
 
   const approval = page.getByRole('row', { name: /ticket\.opened/ });
   await expect(approval).toContainText('refund');
-  await expect(approval.locator('[data-label="Timeout"]')).toContainText('in 1 h');
+  await expect(approval.locator('[data-label="Timeout"]')).toContainText('in 2 h');
   // Either run may be the first that waits.
   const wait = (await hub.waits()).waits.find(({ type }) => type === 'ticket.opened');
   const approvalId = wait?.step.waitsFor?.event?.key ?? '';
-  await expect(approval.locator('pre')).toHaveText(
+  await expect(approval.getByRole('button', { name: 'Copy code' })).toHaveAttribute(
+    'title',
     new RegExp(`id === '${wait?.id}' && step\\.name === '.* / refund'.*'approval\\.decided'`, 's'),
   );
   await expect(page.locator('main')).not.toContainText(approvalId);
@@ -242,7 +243,7 @@ test('new views: headings, tables with captions, and a text for each state', { t
               - button "Copy the event id ${short}"
             - cell "refund turn 3 / refund"
             - cell /now|ago/
-            - cell /in 1 h/
+            - cell /in 2 h/
             - cell /approval.decided/:
               - button "Copy code"
       - heading "Other waits" [level=3]

@@ -63,6 +63,7 @@ test.each([
   [63_840_000, '17 h 44 min'],
   [86_399_000, '1 d'],
   [172_790_000, '2 d'],
+  [420_000_000, '5 d'],
 ])('a time in %s ms reads %s', (ms, shown) => {
   expect(formatAhead(ms)).toBe(shown);
 });

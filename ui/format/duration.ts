@@ -54,6 +54,7 @@ export function formatAge(ms: number): string {
 /** Formats a time ahead, rounded: "12 s", "25 min", "17 h 44 min", "2 d". */
 export function formatAhead(ms: number): string {
   if (ms < MINUTE - SECOND / 2) return formatAge(ms + SECOND / 2);
+  if (ms > 2 * DAY) return formatAge(ms + DAY / 2);
   return formatDuration(Math.round(ms / MINUTE) * MINUTE);
 }
 
