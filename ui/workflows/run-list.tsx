@@ -79,10 +79,9 @@ function Segments({ run, serverNow }: { run: RunIntrospection; serverNow: number
   // The steps that have ended are one part, which a poll passes by.
   const open = items.findIndex(({ status }) => !ENDED.includes(status));
   const ended = open === -1 ? items : items.slice(0, open);
-  const shown = ended.map(({ key, status, durationMs, isNamed }) => `${key} ${status} ${durationMs} ${isNamed}`).join();
   return (
     <ol class="run-segments" aria-label="Steps">
-      {kept('', shown, () => (
+      {kept('', JSON.stringify(ended), () => (
         <>{ended.map(segmentItem)}</>
       ))}
       {items.slice(ended.length).map(segmentItem)}

@@ -47,22 +47,18 @@ export function WorkflowGraph({ workflow, steps, stages, query }: WorkflowGraphP
   const layout = useMemo(() => layoutGraph(shape, available), [place]);
   const { width, height, nodeWidth, frame } = layout;
   const kept = useKept();
-  const used = followUps.map((followUp) => isUsed(followUp, workflow));
+  const followUpClasses = followUps.map((followUp) => (isUsed(followUp, workflow) ? `arrow-${followUp.when}` : ''));
   return (
     <div ref={box} class="graph-box">
       <div class="graph" style={{ width: `${width}rem`, height: `${height}rem` }}>
-        {kept('', [place, used, ...steps.map(({ status }) => status)].join(), () => (
+        {kept('', [place, followUpClasses, ...steps.map(({ status }) => status)].join(), () => (
           <svg class="graph-lines" viewBox={`0 0 ${width} ${height}`} aria-hidden="true">
             <rect class="graph-frame" {...frame} rx="0.625" />
             {layout.stepArrows.map((line, index) => (
               <path key={index} class={`arrow arrow-${steps[index]?.status}`} d={line} />
             ))}
             {layout.followUpArrows.map((line, index) => (
-              <path
-                key={index}
-                class={`arrow ${used[index] === true ? `arrow-${followUps[index]?.when}` : ''}`}
-                d={line}
-              />
+              <path key={index} class={`arrow ${followUpClasses[index]}`} d={line} />
             ))}
           </svg>
         ))}
@@ -195,10 +191,10 @@ function ReachedNode({ step, selection }: ReachedNodeProps): JSX.Element {
 }
 
 /** Returns true if one of the recent runs emitted a follow-up event. */
-function isUsed(followUp: FollowUp | undefined, { runs }: WorkflowOverview): boolean {
+function isUsed(followUp: FollowUp, { runs }: WorkflowOverview): boolean {
   return runs.some(
     ({ status }) =>
-      (followUp?.when !== 'failure' && status === 'completed') || (followUp?.when !== 'success' && status === 'failed'),
+      (followUp.when !== 'failure' && status === 'completed') || (followUp.when !== 'success' && status === 'failed'),
   );
 }
 
