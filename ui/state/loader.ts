@@ -18,7 +18,7 @@ export interface Loader<T> {
   /**
    * Loads the data of an item. If the request fails, the last data of the same item remains.
    *
-   * @param show shows what was loaded: calls the function, at once or later
+   * @param show calls a function that shows what was loaded. @default at once
    */
   load(key: string, signal: AbortSignal, show?: (change: () => void) => void): Promise<void>;
 }

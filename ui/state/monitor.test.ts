@@ -1,7 +1,7 @@
 import { effect } from '@preact/signals';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { createFakeApi } from '../testing/fake-api.js';
-import { countsOf, eventOf } from '../testing/test-data.js';
+import { countsOf, eventOf, SERVER_NOW } from '../testing/test-data.js';
 import { createMonitor, type Monitor } from './monitor.js';
 import { createNavigation } from './navigation.js';
 
@@ -112,4 +112,25 @@ test('the table and what is open change together, unless the latter takes long',
   await vi.advanceTimersByTimeAsync(600);
   expect(seen).toEqual(['', 'table and panel', 'table', 'panel']);
   stop();
+});
+
+test('a range that the reader leaves while its counts are held is not shown', async () => {
+  const api = createFakeApi([eventOf('a', countsOf(1))]);
+  const event = api.event;
+  api.event = async (type, signal) => {
+    await new Promise<void>((answer) => void setTimeout(answer, 50));
+    return event(type, signal);
+  };
+  const navigation = createNavigation(window);
+  navigation.go({ name: 'a' });
+  monitor = createMonitor(api, navigation, document);
+  await vi.advanceTimersByTimeAsync(1_000);
+  navigation.go({ selection: { from: SERVER_NOW - 120_000, to: SERVER_NOW + 60_000 } });
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(monitor.store.range.value).not.toBeNull();
+  monitor.refresh();
+  await vi.advanceTimersByTimeAsync(20);
+  navigation.go({ selection: null });
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(monitor.store.range.value).toBeNull();
 });

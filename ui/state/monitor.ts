@@ -110,6 +110,7 @@ export function createMonitor(api: Api, navigation: Navigation, document: Docume
     try {
       const range = await api.range(selected.from, selected.to, abort);
       show(() => {
+        if (selection.value !== selected) return;
         store.select(range);
         if ((store.hub.value?.now ?? 0) >= range.to) finalSelection = selected;
       });
@@ -147,7 +148,7 @@ export function createMonitor(api: Api, navigation: Navigation, document: Docume
       if (lastGoodAt.value !== null) {
         // Parsing the response of a large hub takes half a frame. Let the browser render what it shows first.
         await new Promise((resolve) => setTimeout(resolve));
-        await Promise.race([opened, new Promise((resolve) => setTimeout(resolve, MAX_WAIT_MS))]);
+        await Promise.race([opened.catch(() => {}), new Promise((resolve) => setTimeout(resolve, MAX_WAIT_MS))]);
       }
       abort.throwIfAborted();
       // Integers take a third of the memory in the histories of thousands of types.
