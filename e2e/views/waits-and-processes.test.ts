@@ -61,7 +61,8 @@ function registerSupport(hub: Hub): void {
   );
 }
 
-test('waits show run, tool, start, time limit and the code that approves', async ({ page, serve }) => {
+test('waits show run, tool, start, time limit and the code that approves', async ({ page, serve, context }) => {
+  await context.grantPermissions(['clipboard-read', 'clipboard-write']);
   const { origin, hub } = await serve({ register: registerSupport });
   await page.goto(`${origin}/#/waits?every=1`);
   await expect(page.getByRole('heading', { name: 'Nothing waits' })).toBeVisible();
@@ -76,10 +77,10 @@ test('waits show run, tool, start, time limit and the code that approves', async
   // Either run may be the first that waits.
   const wait = (await hub.waits()).waits.find(({ type }) => type === 'ticket.opened');
   const approvalId = wait?.step.waitsFor?.event?.key ?? '';
-  await expect(approval.getByRole('button', { name: 'Copy code' })).toHaveAttribute(
-    'title',
-    new RegExp(`id === '${wait?.id}' && step\\.name === '.* / refund'.*'approval\\.decided'`, 's'),
-  );
+  await approval.getByRole('button', { name: 'Copy code' }).click();
+  await expect
+    .poll(() => page.evaluate<string>('navigator.clipboard.readText()'))
+    .toMatch(new RegExp(`id === '${wait?.id}' && step\\.name === '.* / refund'.*'approval\\.decided'`, 's'));
   await expect(page.locator('main')).not.toContainText(approvalId);
   await expect(page.getByRole('row', { name: 'ship scanned 1' })).toBeVisible();
   const parcel = page.getByRole('row', { name: /parcel\.scanned/ });

@@ -76,9 +76,14 @@ export function CodeToCopy({ code }: { code: string }): JSX.Element {
   return (
     <div class="replay">
       <pre class="code panel-code">{code}</pre>
-      <CopyButton label={code.startsWith('npx ') ? 'Copy command' : 'Copy code'} text={() => code} />
+      <CopyCode code={code} />
     </div>
   );
+}
+
+/** Button that copies a command or code that acts on the hub. */
+export function CopyCode({ code }: { code: string }): JSX.Element {
+  return <CopyButton label={code.startsWith('npx ') ? 'Copy command' : 'Copy code'} text={() => code} />;
 }
 
 /** Example code in an empty view, with a button that copies it and the place of the documentation. */

@@ -5,7 +5,7 @@ import { viewerTimeZone } from '../format/clock-time.js';
 import { formatAge } from '../format/duration.js';
 import { approveCode } from '../format/hub-code.js';
 import { formatCount } from '../format/number.js';
-import { CopyButton } from '../shared/copy-button.js';
+import { CopyCode } from '../shared/copy-button.js';
 import { IdLink, TypeLink } from '../shared/links.js';
 import { Name } from '../shared/name.js';
 import { MomentAndAge } from '../shared/times.js';
@@ -142,7 +142,13 @@ function ApprovalRow({ wait, now, query, transport }: RowProps & { transport: st
         <DecideActions
           wait={wait}
           tool={toolOf(wait)}
-          otherwise={code === undefined ? null : <CopyButton label="Copy code" title={code} text={() => code} />}
+          otherwise={
+            code === undefined ? null : (
+              <div class="action-row">
+                <CopyCode code={code} />
+              </div>
+            )
+          }
         />
       </ViewTableCell>
     </tr>
