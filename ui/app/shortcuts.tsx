@@ -12,7 +12,7 @@ const SHORTCUTS: readonly (readonly [key: string, action: string])[] = [
   ['k', 'Previous event type'],
   ['Enter', 'Open event type'],
   ['r', 'Refresh now'],
-  ['p', 'Pause or resume'],
+  ['p', 'Pause or resume updates'],
   ['t', 'Change the theme'],
   ['← →', 'Move in the chart'],
   ['Shift ← →', 'Select in the chart, Enter to zoom in'],

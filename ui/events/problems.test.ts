@@ -64,3 +64,11 @@ test('describes a kind that it does not know', () => {
   expect(text).toMatchObject({ subject: 'shop', fact: 'disk full', icon: 'clock', tone: 'stale' });
   expect(text.path).toBeUndefined();
 });
+
+test('a failing workflow counts its runs', () => {
+  const problem = { severity: 'error', kind: 'failing', workflow: 'fulfil', failed: 2, ended: 8 } as const;
+  expect(describeProblem(problem, SERVER_NOW)).toMatchObject({
+    subject: 'fulfil',
+    fact: '2 of 8 runs failed in 5 min (25.0%)',
+  });
+});

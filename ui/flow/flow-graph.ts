@@ -72,7 +72,7 @@ export function flowGraph(source: FlowSource): FlowGraph {
   return graph.nodes.length > MAX_NODES ? groupByPrefix(graph) : graph;
 }
 
-const NONE = { received: 0, completed: 0, failed: 0, cancelled: 0 };
+const NONE: FlowNode['total'] = { received: 0, completed: 0, failed: 0 };
 
 function wholeGraph({ events, workflows, schedules, serviceOf }: FlowSource): FlowGraph {
   const nodes = new Map<string, FlowNode>();
@@ -80,7 +80,7 @@ function wholeGraph({ events, workflows, schedules, serviceOf }: FlowSource): Fl
   const add = (kind: 'event' | 'workflow', name: string, item: FlowItem): void => {
     const id = flowId(kind, name);
     const { metrics, recent } = item;
-    const { received, completed, failed: notSucceeded, cancelled } = recent?.last5Min ?? NONE;
+    const { received, completed, failed: notSucceeded, cancelled } = recent?.last5Min ?? { ...NONE, cancelled: 0 };
     const failed = notSucceeded - cancelled;
     nodes.set(id, {
       id,

@@ -51,7 +51,7 @@ export function formatAge(ms: number): string {
   return days < 730 ? `${days} d` : `${Math.floor(days / 365)} y`;
 }
 
-/** Formats a time ahead, rounded: "12 s", "25 min", "17 h 44 min", "2 d". */
+/** Formats a time ahead, rounded, years in whole ones: "12 s", "25 min", "17 h 44 min", "5 d", "3 y". */
 export function formatAhead(ms: number): string {
   if (ms < MINUTE - SECOND / 2) return formatAge(ms + SECOND / 2);
   if (ms > 2 * DAY) return formatAge(ms + DAY / 2);

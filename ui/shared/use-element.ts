@@ -74,8 +74,8 @@ function withOverscan(first: number, last: number): Range {
 }
 
 /**
- * Returns the inner width of an element; 0 before the first layout. It is measured when the element changes its size, not
- * when a component renders, which would compute all styles in the middle of a poll.
+ * Returns the inner width of an element in pixels or rem; 0 before the first layout. It is measured when the element changes
+ * its size, not when a component renders, which would compute all styles in the middle of a poll.
  */
 export function useWidth(ref: RefObject<HTMLElement | null>, unit: 'px' | 'rem' = 'px'): number {
   const [width, setWidth] = useState(0);

@@ -89,7 +89,7 @@ function Segments({ run, serverNow }: { run: RunIntrospection; serverNow: number
   );
 }
 
-/** Part of a bar that has room for some letters of a name. Elements for the names of narrower ones cost more than the rest of the page. */
+/** Minimum share of a bar for a name. Narrower parts have no room, and elements for them would cost more than the page. */
 const MIN_NAMED_SHARE = 0.03;
 
 function segmentItem({ key, name, status, durationMs, isNamed }: RunSegment & { isNamed: boolean }): JSX.Element {

@@ -278,8 +278,10 @@ function EventNode({ relation, type, others = [], query }: EventNodeProps): JSX.
   return (
     <>
       <span class="node-line">
-        {relation}
-        {others.length > 0 && <span title={others.join(', ')}>{` and ${others.length} more`}</span>}
+        <span title={others.join(', ')}>
+          {relation}
+          {others.length > 0 && ` and ${others.length} more`}
+        </span>
       </span>
       <TypeLink class="node-name" type={type} query={query} />
     </>
