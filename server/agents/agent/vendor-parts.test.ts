@@ -1,5 +1,5 @@
 import { generateText, readUIMessageStream, streamText, type UIMessage } from 'ai';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { createHub } from '../../hub/create-hub.js';
 import { createWorkflow } from '../../hub/runs/workflow.js';
 import { scriptedProvider } from '../../testing/scripted-provider.js';
@@ -135,14 +135,18 @@ describe('sources and calls of the vendor', () => {
         const stream = agent.stream('x', { hubCtx: ctx });
         for await (const { type } of stream) shown.push(type);
         deliveries.push(shown);
-        await ctx.step.sleep('pause', 1);
+        await ctx.step.waitForEvent('pause', 'resumed');
         const { sources, vendorCalls } = await stream.result;
         return { sources, vendorCalls };
       },
     });
     hub.workflow(ask);
+    hub.event({ type: 'resumed' });
     await hub.start();
     const run = await hub.startWorkflow(ask, 'x');
+    // Unlike a short sleep, it is never over when the run reaches it.
+    await vi.waitFor(async () => expect((await hub.waits()).waits).toHaveLength(1));
+    await hub.emit('resumed', {});
     expect(await run.result()).toEqual({ sources: [page, book], vendorCalls: [search, failed] });
     provider.assertDone();
     expect(deliveries.map((shown) => shown.filter((type) => type === 'source').length)).toEqual([3, 3]);
