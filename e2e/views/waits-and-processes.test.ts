@@ -178,11 +178,15 @@ test('processes show who runs, since when, how busy, and what each handles', asy
   const durations = page.getByRole('region', { name: 'Durations, p95' });
   await durations.getByRole('button', { name: '1 h' }).click();
   await expect(durations.locator('.chart-release-name')).toHaveText('worker-7 lost');
-  await expect(durations.getByRole('slider')).toHaveAttribute('aria-valuetext', /1 received.*waiting p95/);
+  const chart = durations.getByRole('slider');
+  await chart.press('End');
+  // A minute may have begun since the event.
+  if ((await chart.getAttribute('aria-valuetext'))?.includes(' 0 received') === true) await chart.press('ArrowLeft');
+  await expect(chart).toHaveAttribute('aria-valuetext', /1 received.*waiting p95/);
   await durations.getByText('View data').click();
   const table1h = durations.getByRole('table', { name: 'Events, last 1 h' });
   await expect(table1h.getByRole('columnheader')).toHaveText(['Time', 'Waiting p95', 'Running p95', 'Failed']);
-  await expect(table1h.getByRole('row').nth(1).getByRole('cell').first()).toHaveText(/ms$/);
+  await expect(table1h.getByRole('row').filter({ hasText: / ms/ }).getByRole('cell').first()).toHaveText(/ms$/);
   await row.getByText('3 event types, 1 workflow').click();
   await expectAccessible(page);
   await expectNoOverflow(page);
@@ -245,7 +249,7 @@ test('new views: headings, tables with captions, and a text for each state', { t
             - cell "refund turn 3 / refund"
             - cell /now|ago/
             - cell /in 2 h/
-            - cell /approval.decided/:
+            - cell "Copy code":
               - button "Copy code"
       - heading "Other waits" [level=3]
       - table "Steps that wait":
