@@ -7,6 +7,10 @@ test('the waits of a request collapse, and a part of its time fills the axis', {
   serve,
 }) => {
   const { dashboard } = await serveAnswers(serve);
+  // A run of the request goes on: its time grows with the clock of the page.
+  const opened = Date.now();
+  await page.clock.install({ time: opened });
+  await page.clock.pauseAt(opened + 1_000);
   await page.goto(`${dashboard.origin}/#/requests/${REQUEST_ID}?every=off`);
   const axis = page.getByRole('columnheader').last();
   await expect(axis.locator('.trace-tick')).toHaveText(['20 s', '40 s', '1 min']);
@@ -25,7 +29,7 @@ test('the waits of a request collapse, and a part of its time fills the axis', {
   const showAll = page.getByRole('button', { name: 'Show all', exact: true });
   await expect(showAll).toBeVisible();
   // 12 of 120 parts.
-  await expect(axis).toContainText(/^0.* to 9\.\d+ s$/);
+  await expect(axis).toContainText(/^0.* to 9\.\d s$/);
   await expect(page.getByRole('row', { name: /parcel scanned/ })).toHaveCount(0);
   await showAll.click();
   await expect(axis.locator('.trace-tick')).toHaveText(['20 s', '40 s', '1 min']);
