@@ -36,7 +36,7 @@ async function handled(url: string, concurrency: number, times: number): Promise
   const hubline = await hublineHandled(url, concurrency);
   const peers = [
     await graphileHandled(url, concurrency),
-    // They fetch and end jobs in batches, which gains nothing for one at a time.
+    // To fetch and end jobs in batches gains nothing for one at a time.
     ...(concurrency > 1 ? [await graphileHandled(url, concurrency, batching)] : []),
     await bareHandled(
       url,
