@@ -20,7 +20,7 @@ import type {
   TransportManager,
 } from '../transport.js';
 import type { Database } from './connection/database.js';
-import { itemOf, readFields, readList, readNumber, readText } from './connection/fields.js';
+import { type Fields, itemOf, readFields, readList, readNumber, readText } from './connection/fields.js';
 import type { Listener } from './connection/listener.js';
 import { Consumer } from './consuming/consumer.js';
 import { PostgresRuns } from './consuming/postgres-runs.js';
@@ -151,10 +151,14 @@ export class PostgresManager implements TransportManager {
 
   async #accept(emits: readonly Emit[]): Promise<readonly (readonly Receipt[])[]> {
     const events = `[${emits.map((emit) => emit.events).join()}]`;
-    const args = [events, this.service, this.#origin, this.#database.settings.maxPending ?? null];
-    const { work, others } = readFields(await this.#database.call('accept', args));
-    this.#consumer?.onWork(readList(work).map(readNumber));
     const receipts: Receipt[] = emits.flatMap(({ ids }) => ids.map((id) => ({ id, deduplicated: false })));
+    const accept = async (member: number, room: number): Promise<Fields> => {
+      const { maxPending = null } = this.#database.settings;
+      const args = [events, this.service, this.#origin, maxPending, member, room];
+      return readFields(await this.#database.call('accept', args));
+    };
+    const { work, others } = await (this.#consumer?.accept(receipts.length, accept) ?? accept(0, 0));
+    this.#consumer?.onWork(readList(work).map(readNumber));
     for (const other of readList(others)) receipts[readNumber(itemOf(other, 0))] = readReceipt(itemOf(other, 1));
     let from = 0;
     return emits.map(({ ids }) => {

@@ -9,13 +9,14 @@ import { isConflict, isUnsent, translateError } from './postgres-errors.js';
 // They wait as long as the lock of a process lasts: their effect is not repeated for a caller.
 const patientCalls = new Set([
   ...['claim', 'conclude', 'heartbeat', 'checkpoint', 'add_waits', 'decide', 'join_member', 'leave', 'release_events'],
-  ...['receive', 'sweep', 'free_slot', 'take_ends', 'watch_ends', 'pause', 'retire'],
+  ...['conclude_and_claim', 'receive', 'sweep', 'free_slot', 'take_ends', 'watch_ends', 'pause', 'retire'],
 ]);
 // Those of which notifications tell.
 const notifyingCalls = new Set([
   ...[
     'accept',
     'conclude',
+    'conclude_and_claim',
     'checkpoint',
     'add_waits',
     'decide',

@@ -4,7 +4,7 @@ import { errorOf, LeaseLostError, ShutdownError } from '../../errors.js';
 import { type EventStarter, loneEvents } from '../../lone-events.js';
 import { formerConnectionMs } from '../../services.js';
 import type { CloseResult, ConsumeOptions, Logger } from '../../transport.js';
-import type { Database } from '../connection/database.js';
+import type { Argument, Database } from '../connection/database.js';
 import { type Fields, itemOf, readFields, readList, readNumber, readOptional, readText } from '../connection/fields.js';
 import type { Listener, NotificationListener } from '../connection/listener.js';
 import { ReservedSession } from '../connection/reserved-session.js';
@@ -31,6 +31,15 @@ export interface ConsumerParts {
   readonly logger: Logger;
 }
 
+/** Claim that is about to be sent. */
+interface NextClaim {
+  readonly args: readonly Argument[];
+  /** Starts what the reply has. */
+  take(reply: unknown): void;
+  /** The call failed: its queues may still have events. */
+  restore(): void;
+}
+
 /** Member of a fleet that takes events of its service and passes them on as deliveries. */
 export class Consumer implements NotificationListener, EventStarter {
   readonly #parts: ConsumerParts;
@@ -45,17 +54,24 @@ export class Consumer implements NotificationListener, EventStarter {
   readonly #floor = new ClaimFloor();
   /** Ids of the queues, the one that was served last at the end. */
   #queues: number[] = [];
-  /** Queues that may have events for which there is room. */
+  /** Queues that may have events to take. */
   #open = new Set<number>();
+  /** Queues with slots of their own, and those with any limit. */
+  #slotted = new Set<number>();
+  #limited = new Set<number>();
   #member = 0;
   #claiming: Promise<void> | undefined;
   #isClaimWanted = false;
+  #isDue = false;
   #isClosing = false;
   /** It is a member of its fleet, and renews its locks. */
   #isBeating = false;
   #isRenewing = false;
-  /** Messages about runs that arrive while a claim is under way. */
-  #noted: (() => void)[] | undefined;
+  /** Messages about runs that arrive while calls are under way that may lease these. */
+  readonly #noted = new Set<(() => void)[]>();
+  /** Slots of calls that are under way. */
+  #reserved = 0;
+  readonly #accepting = new Set<Promise<unknown>>();
   #wake: Timer | undefined;
   #wakeAt = Number.POSITIVE_INFINITY;
   #heartbeat: Timer | undefined;
@@ -74,6 +90,7 @@ export class Consumer implements NotificationListener, EventStarter {
       () => this.#member,
       () => parts.runs.registered,
       (ms) => this.#wakeIn(ms),
+      (args, freed) => this.#conclude(args, freed),
     );
     this.#lost = new LostEvents(this.#recorder, logger);
   }
@@ -82,9 +99,17 @@ export class Consumer implements NotificationListener, EventStarter {
     return this.#member;
   }
 
-  /** Number of handlers that run, overdue ones included. */
+  /** Number of handlers that run, overdue ones included, and of events that may be about to start. */
   get active(): number {
+    return this.#running + this.#reserved;
+  }
+
+  get #running(): number {
     return this.#deliveries.size + this.#overdue.size;
+  }
+
+  get #concurrency(): number {
+    return Math.min(this.#options.concurrency, maxSlots);
   }
 
   resume(): void {
@@ -109,19 +134,54 @@ export class Consumer implements NotificationListener, EventStarter {
     await this.#claiming;
   }
 
+  /**
+   * Makes a call that accepts events, and leases to this process those that may start at once.
+   *
+   * @param count number of events
+   * @param accept makes the call for this member of the fleet. `room`: number of events that may start
+   */
+  async accept(count: number, accept: (member: number, room: number) => Promise<Fields>): Promise<Fields> {
+    const mayStart = !this.#isClosing && this.#isBeating && this.#claiming === undefined && !loneEvents.isReserved;
+    // To look if others have to start before would take long.
+    const room =
+      mayStart && this.#floor.until === 0 ? Math.max(0, Math.min(count, this.#concurrency - this.active)) : 0;
+    this.#reserved += room;
+    const accepting = this.#noting(async () => {
+      let reply: Fields;
+      try {
+        reply = await accept(this.#member, room);
+      } finally {
+        this.#reserved -= room;
+      }
+      const deliveries = readList(reply['deliveries']);
+      if (deliveries.length > 0) this.#learnFloor(reply);
+      this.#take(deliveries);
+      return reply;
+    });
+    this.#accepting.add(accepting);
+    try {
+      return await accepting;
+    } finally {
+      this.#accepting.delete(accepting);
+      // What had to wait for the slots.
+      this.#claim([]);
+      loneEvents.check();
+    }
+  }
+
   onWork(queues: readonly number[], origin?: string): void {
     if (origin === this.#parts.origin) return;
     this.#claim(queues.filter((queue) => this.#queues.includes(queue)));
   }
 
   onChange(seq: number): void {
-    this.#noted?.push(() => this.onChange(seq));
+    for (const noted of this.#noted) noted.push(() => this.onChange(seq));
     this.#deliveries.get(seq)?.readNewEntries();
   }
 
   onEnd(seq: number, reason: string | undefined): void {
     if (reason === undefined) return;
-    this.#noted?.push(() => this.onEnd(seq, reason));
+    for (const noted of this.#noted) noted.push(() => this.onEnd(seq, reason));
     this.#deliveries.get(seq)?.revoke(errorOf(readError(JSON.parse(reason))));
   }
 
@@ -135,7 +195,7 @@ export class Consumer implements NotificationListener, EventStarter {
     const { clock } = this.#parts;
     this.#isClosing = true;
     this.#wake?.cancel();
-    await this.#claiming;
+    await Promise.allSettled([this.#claiming, ...this.#accepting]);
     if (drainMs > 0 && this.active > 0) {
       await new Promise<void>((resolve) => {
         const timer = clock.after(drainMs, resolve);
@@ -199,7 +259,13 @@ export class Consumer implements NotificationListener, EventStarter {
     ];
     const { member, queues } = readFields(await this.#session.call('join_member', args));
     this.#member = readNumber(member);
-    this.#queues = Object.values(readFields(queues)).map(readNumber);
+    const queueOf = new Map(Object.entries(readFields(queues)).map(([type, queue]) => [type, readNumber(queue)]));
+    this.#queues = [...queueOf.values()];
+    const queuesOf = (some: readonly Subscription[]): Set<number> =>
+      new Set(some.flatMap(({ type }) => queueOf.get(type) ?? []));
+    const hasSlots = ({ concurrency, rate }: Subscription): boolean => concurrency !== undefined || rate !== undefined;
+    this.#slotted = queuesOf(subscriptions.filter(hasSlots));
+    this.#limited = queuesOf(subscriptions.filter((each) => hasSlots(each) || each.perKey !== undefined));
   }
 
   get #description(): string {
@@ -207,7 +273,7 @@ export class Consumer implements NotificationListener, EventStarter {
   }
 
   get #state(): string {
-    return this.#options.describeProcess?.(this.active) ?? '';
+    return this.#options.describeProcess?.(this.#running) ?? '';
   }
 
   #beat(): void {
@@ -278,54 +344,117 @@ export class Consumer implements NotificationListener, EventStarter {
   #claim(queues: readonly number[] = this.#queues): void {
     for (const queue of queues) this.#open.add(queue);
     // The reply of the claim under way may open queues.
-    if (this.#isClosing || (this.#open.size === 0 && this.#claiming === undefined) || loneEvents.isReserved) return;
+    if (this.#claiming === undefined ? !this.#mayClaim : this.#isClosing || loneEvents.isReserved) return;
     this.#isClaimWanted = true;
-    this.#claiming ??= this.#claimAll().finally(() => {
+    if (this.#claiming === undefined) this.#follow(this.#claimAll());
+  }
+
+  #follow(claiming: Promise<void>): void {
+    this.#claiming = claiming.finally(() => {
       this.#claiming = undefined;
       // Wanted since the last look at it.
       if (this.#isClaimWanted) this.#claim([]);
     });
   }
 
+  get #mayClaim(): boolean {
+    if (this.#isClosing || loneEvents.isReserved || this.#open.size === 0) return false;
+    return this.#isDue || this.#hasRoom(0) || [...this.#open].some((queue) => this.#slotted.has(queue));
+  }
+
+  /** Returns true if there is a slot for queues without slots of their own. @param freed slots that are about to be free */
+  #hasRoom(freed: number): boolean {
+    if (this.active - freed < this.#concurrency) return true;
+    if (this.#slotted.size === 0) return false;
+    const running = [...this.#deliveries.values(), ...this.#overdue].filter(({ queue }) => !this.#slotted.has(queue));
+    return running.length + this.#reserved - freed < this.#concurrency;
+  }
+
   async #claimAll(): Promise<void> {
     const { logger, database } = this.#parts;
-    while (this.#isClaimWanted && this.#open.size > 0 && !this.#isClosing && !loneEvents.isReserved) {
+    while (this.#isClaimWanted && this.#mayClaim) {
       this.#isClaimWanted = false;
-      this.#noted = [];
+      this.#isDue = false;
+      const { args, take, restore } = this.#nextClaim(this.#open, new Set());
       try {
-        await this.#claimOnce();
+        await this.#noting(async () => take(await this.#session.call('claim', args)));
       } catch (error) {
+        restore();
         logger.warn({ err: error }, 'could not take events; the transport repeats it');
         this.#wakeIn(database.settings.pollIntervalMs);
       }
-      const noted = this.#noted;
-      this.#noted = undefined;
+    }
+  }
+
+  /**
+   * Records outcomes, and takes events for the slots that they free in the same call.
+   *
+   * @param freed events whose handlers have returned
+   */
+  async #conclude(args: readonly Argument[], freed: ReadonlySet<number>): Promise<unknown> {
+    // What holds the row of a queue with limits must not wait for an outcome.
+    const open = new Set([...this.#open].filter((queue) => !this.#limited.has(queue)));
+    const mayClaim = !this.#isClosing && !loneEvents.isReserved && this.#claiming === undefined;
+    if (!mayClaim || open.size === 0 || this.#floor.until > 0 || !this.#hasRoom(freed.size))
+      return this.#recorder.persist('conclude', args);
+    const claim = this.#nextClaim(open, freed);
+    const concluding = this.#noting(async () => {
+      const reply = readFields(await this.#recorder.persist('conclude_and_claim', [...args, ...claim.args]));
+      if (reply['claimed'] === null) claim.restore();
+      else claim.take(reply['claimed']);
+      return reply['results'];
+    });
+    this.#follow(concluding.then(() => {}, claim.restore));
+    return concluding;
+  }
+
+  /** Makes a call. Messages about runs that it leases may arrive before its reply: they are repeated after it. */
+  async #noting<T>(call: () => Promise<T>): Promise<T> {
+    const noted: (() => void)[] = [];
+    this.#noted.add(noted);
+    try {
+      return await call();
+    } finally {
+      this.#noted.delete(noted);
       for (const repeat of noted) repeat();
     }
   }
 
-  async #claimOnce(): Promise<void> {
-    const { database, clock } = this.#parts;
-    const { maxCrashes } = database.settings;
+  /** Begins a claim. @param freed events whose slots are free when the call takes effect */
+  #nextClaim(wanted: ReadonlySet<number>, freed: ReadonlySet<number>): NextClaim {
+    const { clock } = this.#parts;
     const running = new Map<number, number>();
-    for (const { queue } of [...this.#deliveries.values(), ...this.#overdue])
-      running.set(queue, (running.get(queue) ?? 0) + 1);
-    const { position, queues: open } = this.#floor.next(this.#queues, this.#open, clock.monotonic());
-    const concurrency = Math.min(this.#options.concurrency, maxSlots);
-    this.#open.clear();
-    const reply = await this.#session
-      .call('claim', [this.#member, concurrency, open, [...running.keys()], [...running.values()], position])
-      .catch((error: unknown) => {
-        for (const queue of open) this.#open.add(queue);
-        throw error;
-      });
-    if (reply === null) return;
-    const { deliveries, wakeInMs, rest, floor: lowest, tookMs } = readFields(reply);
-    if (wakeInMs !== null) this.#wakeIn(readNumber(wakeInMs));
-    if (position > 0) this.#wakeIn(this.#floor.until - clock.monotonic());
-    else this.#floor.learn(readOptional(lowest, readNumber), readNumber(tookMs), clock.monotonic());
-    for (const queue of readList(rest)) this.#open.add(readNumber(queue));
-    const leased = readList(deliveries).map((each) => {
+    const remaining = [...this.#deliveries.values()].filter(({ seq }) => !freed.has(seq));
+    for (const { queue } of [...remaining, ...this.#overdue]) running.set(queue, (running.get(queue) ?? 0) + 1);
+    const { position, queues } = this.#floor.next(this.#queues, wanted, clock.monotonic());
+    for (const queue of queues) this.#open.delete(queue);
+    const concurrency = this.#concurrency - this.#reserved;
+    return {
+      args: [this.#member, concurrency, queues, [...running.keys()], [...running.values()], position],
+      take: (reply) => {
+        if (reply === null) return;
+        const fields = readFields(reply);
+        const { deliveries, wakeInMs, rest } = fields;
+        if (wakeInMs !== null) this.#wakeIn(readNumber(wakeInMs));
+        if (position > 0) this.#wakeIn(this.#floor.until - clock.monotonic());
+        else this.#learnFloor(fields);
+        for (const queue of readList(rest)) this.#open.add(readNumber(queue));
+        this.#take(readList(deliveries));
+      },
+      restore: () => {
+        for (const queue of queues) this.#open.add(queue);
+      },
+    };
+  }
+
+  #learnFloor({ floor, tookMs }: Fields): void {
+    this.#floor.learn(readOptional(floor, readNumber), readNumber(tookMs), this.#parts.clock.monotonic());
+  }
+
+  /** Starts leased events. */
+  #take(deliveries: readonly unknown[]): void {
+    const { maxCrashes } = this.#parts.database.settings;
+    const leased = deliveries.map((each) => {
       const offers = readOffers(readFields(each)['offers'] ?? []);
       return new PostgresDelivery(new StoredEvent(each), offers, this.#recorder, maxCrashes);
     });
@@ -385,6 +514,8 @@ export class Consumer implements NotificationListener, EventStarter {
     this.#wakeAt = at;
     this.#wake = clock.after(ms + 1, () => {
       this.#wakeAt = Number.POSITIVE_INFINITY;
+      // Times that are over resolve waits, whether there is room or not.
+      this.#isDue = true;
       this.#claim();
     });
   }

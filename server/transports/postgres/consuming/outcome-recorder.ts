@@ -7,11 +7,18 @@ import { outcomeFields, readResult } from '../reads/stored-events.js';
 
 const closeLimitMs = 5_000;
 // A call of more would keep others waiting.
-const callLimits: BatchLimits<{ readonly json: string }> = {
+const callLimits: BatchLimits<RecordedOutcome> = {
   maxSize: 500,
   maxWeight: 4_194_304,
   weigh: ({ json }) => json.length,
 };
+
+/** Outcome as the functions of the schema read it. */
+interface RecordedOutcome {
+  readonly json: string;
+  /** Event whose slot is free then; `undefined` if its handler has not returned. */
+  readonly freed: number | undefined;
+}
 
 /** Records the outcomes of a connection, those of one turn of the event loop in one call. */
 export class OutcomeRecorder {
@@ -20,12 +27,13 @@ export class OutcomeRecorder {
   readonly wakeIn: (ms: number) => void;
   readonly #member: () => number;
   #deadline = Number.POSITIVE_INFINITY;
-  readonly #batch: TickBatch<{ readonly json: string }, CommitResult>;
+  readonly #batch: TickBatch<RecordedOutcome, CommitResult>;
 
   /**
    * @param member returns the id of the connection
    * @param registered returns a promise that resolves when callers that wait for ends are registered
    * @param wakeIn called with the milliseconds after which a wait resolves
+   * @param conclude makes the call that records outcomes, of which some free the slots of their events
    */
   constructor(
     database: Database,
@@ -33,6 +41,7 @@ export class OutcomeRecorder {
     member: () => number,
     registered: () => Promise<unknown>,
     wakeIn: (ms: number) => void,
+    conclude: (args: readonly Argument[], freed: ReadonlySet<number>) => Promise<unknown>,
   ) {
     this.database = database;
     this.service = service;
@@ -42,7 +51,8 @@ export class OutcomeRecorder {
       await registered();
       const list = `[${outcomes.map(({ json }) => json).join()}]`;
       const args = [this.#member(), service, list, database.limits];
-      return readList(await this.persist('conclude', args)).map(readResult);
+      const freed = new Set(outcomes.flatMap((each) => each.freed ?? []));
+      return readList(await conclude(args, freed)).map(readResult);
     });
   }
 
@@ -67,6 +77,7 @@ export class OutcomeRecorder {
 
   /** Records an outcome. @param isOverdue the handler keeps the slots of its type and its key */
   conclude(seq: number, token: number, outcome: Outcome, isOverdue: boolean): Promise<CommitResult> {
-    return this.#batch.add({ json: JSON.stringify({ ...outcomeFields(outcome), seq, token, isOverdue }) });
+    const json = JSON.stringify({ ...outcomeFields(outcome), seq, token, isOverdue });
+    return this.#batch.add({ json, freed: isOverdue ? undefined : seq });
   }
 }

@@ -114,26 +114,35 @@ BEGIN
 END $$;
 
 -- Accepts events of a service, each for the service that it names or for all that subscribe to its type. Returns
--- `work`, the queues that have some, and `others`, the receipts `[index, receipt]` of events that were not simply stored.
+-- `work`, the queues that have some, `others`, the receipts `[index, receipt]` of events that were not simply stored, and
+-- `deliveries`, those that are leased at once to the connection that sends them, because nothing else has to start before. If
+-- there are some, also `floor` and `tookMs` as `claim` does.
 -- @param origin connection that learns about the work from this reply
-CREATE FUNCTION hub.accept(emits json, sender text, origin text DEFAULT '', max_pending bigint DEFAULT NULL) RETURNS json
-LANGUAGE plpgsql AS $$
+-- @param room number of events that the connection may start
+CREATE FUNCTION hub.accept(
+  emits json, sender text, origin text DEFAULT '', max_pending bigint DEFAULT NULL, p_member bigint DEFAULT 0, room int DEFAULT 0
+) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   t bigint := hub.now_ms();
   events hub.envelope[];
   positions bigint[];
   alone_types text[];
   is_alone boolean;
-  stored int[];
+  queues int[];
+  started int[];
   routed bigint[];
   work int[] := '{}';
   others json[] := '{}';
+  leasable int[] := '{}';
+  deliveries json;
+  began timestamptz;
+  took interval;
   one record;
   i int;
 BEGIN
   SELECT array_agg(e), array_agg(nextval('hub.positions')), coalesce(bool_or(e.receives IS NOT NULL OR e."cancelOn" IS NOT NULL OR e.recorded IS NOT NULL), false)
   INTO events, positions, is_alone FROM json_populate_recordset(NULL::hub.envelope, emits) e;
-  IF events IS NULL THEN RETURN '{"work":[],"others":[]}'; END IF;
+  IF events IS NULL THEN RETURN '{"work":[],"others":[],"deliveries":[]}'; END IF;
   -- A subscription does not end meanwhile.
   PERFORM pg_advisory_xact_lock_shared(hashtextextended('hub_channel', 7));
   IF max_pending IS NOT NULL AND cardinality(events)
@@ -145,22 +154,42 @@ BEGIN
     OR EXISTS (SELECT FROM hub.queues q WHERE q.type = e.type AND q.is_debounced)
     OR EXISTS (SELECT FROM hub.queues q WHERE q.triggers IS NOT NULL AND q.triggers ? e.type)
     OR EXISTS (SELECT FROM hub.waits w WHERE w.event_type = e.type);
+  IF room > 0 THEN
+    -- A pause that is under way has the lock: the events wait for it.
+    PERFORM FROM hub.members WHERE id = p_member FOR KEY SHARE SKIP LOCKED;
+    IF NOT FOUND THEN room := 0; END IF;
+  END IF;
+  IF room > 0 THEN
+    began := clock_timestamp();
+    SELECT coalesce(array_agg(q.id), '{}') INTO leasable
+    FROM hub.members c JOIN hub.member_types m ON m.member = c.id JOIN hub.queues q ON q.id = m.queue
+    LEFT JOIN hub.pauses p ON p.service = c.service
+    WHERE c.id = p_member AND q.type IN (SELECT type FROM unnest(events)) AND NOT q.is_limited
+      AND (p.types IS NULL OR NOT (p.types = '"all"' OR p.types ? q.type))
+      AND NOT EXISTS (SELECT FROM hub.events e WHERE e.queue = q.id AND e.state = 'r');
+    took := clock_timestamp() - began;
+  END IF;
   WITH sent AS MATERIALIZED (
     SELECT e.* FROM unnest(events) WITH ORDINALITY e
     WHERE e."dedupeId" IS NULL AND (e.overlap IS NULL AND e.replaces IS NULL OR e.key IS NULL) AND e.type <> ALL(alone_types)
   ), routed AS MATERIALIZED (
-    SELECT s.*, q.id AS queue, q.retains_runs FROM sent s JOIN hub.queues q ON q.type = s.type AND q.is_subscribed
-      AND (s.service IS NULL OR s.service = q.service AND q.retains_runs)
+    SELECT s.*, q.id AS queue, q.retains_runs, CASE WHEN s."delayMs" > 0 THEN 'd' WHEN q.id <> ALL(leasable) THEN 'r'
+      WHEN row_number() OVER (PARTITION BY s."delayMs" > 0 OR q.id <> ALL(leasable) ORDER BY s.priority DESC, s.ordinality) <= room
+      THEN 'a' ELSE 'r' END AS state
+    FROM sent s JOIN hub.queues q ON q.type = s.type AND q.is_subscribed AND (s.service IS NULL OR s.service = q.service AND q.retains_runs)
   ), stored AS (
-    INSERT INTO hub.events (position, queue, state, priority, accepted_at, due_at, is_run, id, request_id, cause_id, key,
-      depth, delay_ms, replays, trace, parent, body)
-    SELECT positions[ordinality], queue, CASE WHEN "delayMs" > 0 THEN 'd' ELSE 'r' END, priority, t,
-      CASE WHEN "delayMs" > 0 THEN t + ceil("delayMs") END, retains_runs, id, "requestId", "causeId", key, depth, "delayMs",
-      replays, trace, parent, body
-    FROM routed RETURNING queue
+    INSERT INTO hub.events AS e (position, queue, state, priority, accepted_at, due_at, is_run, id, request_id, cause_id, key,
+      depth, delay_ms, replays, trace, parent, body, owner, token, started_at)
+    SELECT positions[ordinality], queue, state::"char", priority, t, CASE WHEN "delayMs" > 0 THEN t + ceil("delayMs") END, retains_runs,
+      id, "requestId", "causeId", key, depth, "delayMs", replays, trace, parent, body,
+      CASE WHEN state = 'a' THEN p_member END, CASE WHEN state = 'a' THEN nextval('hub.tokens') END, CASE WHEN state = 'a' THEN t END
+    FROM routed RETURNING e
   )
-  SELECT (SELECT coalesce(array_agg(queue), '{}') FROM stored), (SELECT coalesce(array_agg(DISTINCT ordinality), '{}') FROM routed)
-  INTO stored, routed;
+  SELECT coalesce(array_agg((e).queue), '{}'), coalesce(array_agg((e).queue) FILTER (WHERE (e).state = 'a'), '{}'),
+    coalesce(array_agg((e).queue) FILTER (WHERE (e).state <> 'a'), '{}'), (SELECT coalesce(array_agg(DISTINCT ordinality), '{}') FROM routed),
+    json_agg(hub.delivery_json(e, (SELECT type FROM hub.queues WHERE id = (e).queue)) ORDER BY (e).priority DESC, (e).position)
+      FILTER (WHERE (e).state = 'a')
+  INTO queues, started, work, routed, deliveries FROM stored;
   IF cardinality(routed) < cardinality(events) THEN
     FOR i IN SELECT s FROM generate_subscripts(events, 1) s WHERE s <> ALL(routed) ORDER BY s LOOP
       SELECT * INTO one FROM hub.accept_alone(events[i], sender, t, positions[i]);
@@ -168,10 +197,12 @@ BEGIN
       IF one.receipt IS NOT NULL THEN others := others || json_build_array(i - 1, one.receipt); END IF;
     END LOOP;
   END IF;
-  PERFORM hub.count_all(t, stored, array_fill('r'::text, ARRAY[cardinality(stored)]), array_fill(0::float8, ARRAY[cardinality(stored)]));
-  SELECT coalesce(array_agg(DISTINCT q), '{}') INTO work FROM unnest(work || stored) q;
+  PERFORM hub.count_all(t, queues || started, array_fill('r'::text, ARRAY[cardinality(queues)]) || array_fill('w'::text, ARRAY[cardinality(started)]),
+    array_fill(0::float8, ARRAY[cardinality(queues || started)]));
+  SELECT coalesce(array_agg(DISTINCT q), '{}') INTO work FROM unnest(work) q;
   PERFORM hub.notify_work(work, origin);
-  RETURN json_build_object('work', work, 'others', others);
+  RETURN json_build_object('work', work, 'others', others, 'deliveries', coalesce(deliveries, '[]'),
+    'floor', CASE WHEN deliveries IS NOT NULL THEN positions[1] END, 'tookMs', extract(epoch FROM took) * 1000);
 END $$;
 
 -- Accepts one event. Returns the queues that have work, and its receipt unless it was simply stored.

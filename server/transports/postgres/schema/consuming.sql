@@ -218,6 +218,16 @@ BEGIN
   IF queues IS NOT NULL THEN PERFORM hub.count_all(t, queues, names, waited); END IF;
 END $$;
 
+-- A leased event, as the connection that has it reads it.
+CREATE FUNCTION hub.delivery_json(e hub.events, type text) RETURNS json LANGUAGE sql STABLE AS $$
+  SELECT json_build_object('type', type, 'isRun', e.is_run, 'body', e.body,
+    'entries', CASE WHEN e.is_run AND e.entries > 0 THEN hub.entries_json(e.seq, 0) END,
+    'offers', CASE WHEN e.has_inbox THEN hub.offers_json(e.seq) END,
+    'event', json_build_object('seq', e.seq, 'token', e.token, 'queue', e.queue, 'attempt', e.attempt, 'crashes', e.crashes, 'is_cause', e.is_cause,
+      'id', e.id, 'request_id', e.request_id, 'cause_id', e.cause_id, 'key', e.key, 'depth', e.depth, 'delay_ms', e.delay_ms,
+      'priority', e.priority, 'replays', e.replays, 'is_admitted', e.is_admitted, 'trace', e.trace, 'parent', e.parent))
+$$;
+
 -- Number of starts that a rate allows now, and the time of the next one if there is none.
 CREATE FUNCTION hub.rate_room(p_queue int, p_scope text, rate jsonb, t bigint, OUT room int, OUT open_at bigint)
 LANGUAGE plpgsql AS $$
@@ -522,13 +532,7 @@ BEGIN
   IF shared <= 0 THEN rest := rest || shared_queues; END IF;
   RETURN json_build_object('wakeInMs', CASE WHEN wake IS NOT NULL THEN greatest(0, wake - hub.now_ms()) END, 'rest', rest,
     'floor', (SELECT min(position) FROM hub.events WHERE seq = ANY(seqs)), 'tookMs', extract(epoch FROM took) * 1000, 'deliveries', (
-    SELECT coalesce(json_agg(json_build_object('type', q.type, 'isRun', e.is_run, 'body', e.body,
-      'entries', CASE WHEN e.is_run AND e.entries > 0 THEN hub.entries_json(e.seq, 0) END,
-      'offers', CASE WHEN e.has_inbox THEN hub.offers_json(e.seq) END,
-      'event', json_build_object('seq', e.seq, 'token', e.token, 'queue', e.queue, 'attempt', e.attempt, 'crashes', e.crashes, 'is_cause', e.is_cause,
-        'id', e.id, 'request_id', e.request_id, 'cause_id', e.cause_id, 'key', e.key, 'depth', e.depth, 'delay_ms', e.delay_ms,
-        'priority', e.priority, 'replays', e.replays, 'is_admitted', e.is_admitted, 'trace', e.trace, 'parent', e.parent)
-    ) ORDER BY array_position(seqs, e.seq)), '[]')
+    SELECT coalesce(json_agg(hub.delivery_json(e, q.type) ORDER BY array_position(seqs, e.seq)), '[]')
     FROM hub.events e JOIN hub.queues q ON q.id = e.queue WHERE e.seq = ANY(seqs)
   ));
 END $$;

@@ -248,6 +248,27 @@ BEGIN
   RETURN array_to_json(results);
 END $$;
 
+-- Records outcomes as `conclude` does, and claims for the slots that they free. Returns the replies of both as `results` and
+-- `claimed`; without the latter if the claim failed, since nothing takes outcomes back.
+CREATE FUNCTION hub.conclude_and_claim(
+  p_member bigint, sender text, outcomes json, limits hub.limits,
+  p_claiming bigint, concurrency int, p_queues int[], busy int[], running int[], p_floor bigint
+) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  results json := hub.conclude(p_member, sender, outcomes, limits);
+  durability text := current_setting('synchronous_commit');
+  claimed json;
+BEGIN
+  BEGIN
+    claimed := hub.claim(p_claiming, concurrency, p_queues, busy, running, p_floor);
+  EXCEPTION WHEN OTHERS THEN
+    claimed := NULL;
+  END;
+  -- Outcomes are not lost with the server.
+  PERFORM set_config('synchronous_commit', durability, true);
+  RETURN json_build_object('results', results, 'claimed', claimed);
+END $$;
+
 -- Ends an event from outside, and the child runs that it waits for. @param reason JSON of an error for a running handler
 CREATE FUNCTION hub.end_event(p_seq bigint, o hub.outcome, reason json, limits hub.limits, is_cancel boolean) RETURNS text
 LANGUAGE plpgsql AS $$

@@ -1,0 +1,127 @@
+import { expect, it, onTestFinished } from 'vitest';
+import { envelope } from '../../contract/envelope.js';
+import type { Delivery, Outcome } from '../../delivery.js';
+import type { TransportManager } from '../../transport.js';
+import { startTestPostgres } from '../postgres-stage.fixture.js';
+
+const { admin, harness } = await startTestPostgres();
+
+const completed: Outcome = { status: 'completed', durationMs: 1, followUps: [], result: 'null' };
+
+interface Shop {
+  readonly shop: TransportManager;
+  readonly held: Delivery[];
+}
+
+/** Connects a service with two slots, which holds what it receives. No poll finds anything. */
+async function startShop(): Promise<Shop> {
+  const { connect } = await harness({ pollIntervalMs: 600_000, lockDurationMs: 600_000 });
+  const shop = connect('shop');
+  const held: Delivery[] = [];
+  onTestFinished(async () => void (await shop.close({ drainMs: 0 })));
+  await shop.start({
+    subscriptions: [{ type: 'order' }, { type: 'report', concurrency: 1 }],
+    concurrency: 2,
+    onDelivery: (delivery) => void held.push(delivery),
+  });
+  return { shop, held };
+}
+
+function idsOf(deliveries: readonly Delivery[]): string[] {
+  return deliveries.map((delivery) => delivery.envelope.id);
+}
+
+/** Refuses calls of a function until the test ends, or the returned function is called. */
+async function refuseCalls(name: string): Promise<() => Promise<void>> {
+  const rename = async (from: string, to: string): Promise<void> => {
+    const { rows } = await admin.query('SELECT oid::regprocedure::text AS name FROM pg_proc WHERE proname = $1', [
+      from,
+    ]);
+    if (rows.length > 0) await admin.query(`ALTER FUNCTION ${rows[0]?.['name']} RENAME TO ${to}`);
+  };
+  await rename(name, `${name}_refused`);
+  const restore = (): Promise<void> => rename(`${name}_refused`, name);
+  onTestFinished(restore);
+  return restore;
+}
+
+it('events start with the call that accepts them, those of the highest priority first, as long as there is room', async () => {
+  const { shop, held } = await startShop();
+  const restore = await refuseCalls('claim');
+  const low = envelope('order', { priority: 1 });
+  const [first, second] = [envelope('order', { priority: 5 }), envelope('order', { priority: 5 })];
+  await shop.publish([low, first, second]);
+  expect(idsOf(held)).toEqual([first.id, second.id]);
+  await restore();
+  await held[0]?.commit(completed);
+  await expect.poll(() => idsOf(held)).toEqual([first.id, second.id, low.id]);
+});
+
+it('calls under way together start no more events than there are slots, and what is left follows', async () => {
+  const { shop, held } = await startShop();
+  const orders = Array.from({ length: 40 }, () => envelope('order'));
+  const sent = orders.map((order) => shop.publish([order]));
+  let ended = 0;
+  while (ended < orders.length) {
+    await expect.poll(() => held.length).toBeGreaterThan(ended);
+    expect(held.length - ended).toBeLessThanOrEqual(2);
+    await held[ended]?.commit(completed);
+    ended += 1;
+  }
+  await Promise.all(sent);
+  expect(idsOf(held).toSorted()).toEqual(orders.map(({ id }) => id).toSorted());
+  const [counts] = await shop.counts.get(['order']);
+  expect(counts?.total).toMatchObject({ received: 40, completed: 40, pending: 0, active: 0 });
+});
+
+it('an event goes behind those of its type that wait', async () => {
+  const { shop, held } = await startShop();
+  const [a, b, waiting, late] = [0, 0, 0, 0].map(() => envelope('order'));
+  if (!a || !b || !waiting || !late) throw new Error('no envelopes');
+  await shop.publish([a, b, waiting]);
+  await expect.poll(() => held.length).toBe(2);
+  const restore = await refuseCalls('claim');
+  await held[0]?.commit(completed);
+  await shop.publish([late]);
+  expect(held).toHaveLength(2);
+  await restore();
+  await held[1]?.commit(completed);
+  await expect.poll(() => idsOf(held)).toEqual([a.id, b.id, waiting.id, late.id]);
+});
+
+it.each<[string, (shop: TransportManager) => Promise<void>, string]>([
+  ['of a paused type', async (shop) => shop.pause({ revision: 1, types: ['order'] }), 'order'],
+  ['of a type with slots of its own', async () => {}, 'report'],
+])('an event %s waits for a claim', async (_, prepare, type) => {
+  const { shop, held } = await startShop();
+  await prepare(shop);
+  const restore = await refuseCalls('claim');
+  await shop.publish([envelope(type)]);
+  expect(held).toEqual([]);
+  await restore();
+});
+
+it('outcomes that are recorded with a claim are as durable as others, and take effect if the claim fails', async () => {
+  const { shop, held } = await startShop();
+  await shop.publish([envelope('order'), envelope('order')]);
+  expect(held).toHaveLength(2);
+  const client = await admin.connect();
+  onTestFinished(() => client.release());
+  const conclude = async (queues: string): Promise<unknown> => {
+    const { rows } = await client.query(
+      `SELECT hubline.conclude_and_claim(owner, 'shop', json_build_array(json_build_object('seq', seq, 'token', token,
+        'status', 'completed', 'durationMs', 1, 'isOverdue', false, 'followUps', '[]'::json)), '(0,)', owner, 2, ${queues},
+        '{}', '{}', 0) AS reply FROM hubline.events ORDER BY seq LIMIT 1`,
+    );
+    return rows[0]?.['reply'];
+  };
+  await client.query('BEGIN');
+  expect(await conclude('ARRAY[queue]')).toMatchObject({ results: ['ok'], claimed: { deliveries: [] } });
+  expect((await client.query('SHOW synchronous_commit')).rows).toEqual([{ synchronous_commit: 'on' }]);
+  await client.query('COMMIT');
+  const restore = await refuseCalls('claim');
+  expect(await conclude('ARRAY[queue]')).toEqual({ results: ['ok'], claimed: null });
+  await restore();
+  const [counts] = await shop.counts.get(['order']);
+  expect(counts?.total).toMatchObject({ completed: 2, pending: 0 });
+});
