@@ -1,4 +1,4 @@
-import { Logger, run as runWorker } from 'graphile-worker';
+import { Logger, runMigrations, run as runWorker } from 'graphile-worker';
 import { Pool } from 'pg';
 import PgBoss from 'pg-boss';
 import { createHub } from '../../dist/index.js';
@@ -34,6 +34,10 @@ export async function postgres(): Promise<Row[]> {
 
 async function handled(url: string, concurrency: number, times: number): Promise<Row[]> {
   const hubline = await hublineHandled(url, concurrency);
+  // The migration of a schema ends the workers of all others.
+  for (const worker of [undefined, batching]) {
+    await runMigrations({ connectionString: url, schema: graphileSchema(concurrency, worker) });
+  }
   const peers = [
     await graphileHandled(url, concurrency),
     // To fetch and end jobs in batches gains nothing for one at a time.
@@ -80,6 +84,10 @@ async function hublineHandled(url: string, concurrency: number): Promise<Closabl
 /** Settings that its documentation recommends for many jobs. Ends that wait for others may be lost with the process. */
 const batching = { localQueue: { size: 500 }, completeJobBatchDelay: 0, failJobBatchDelay: 0 };
 
+function graphileSchema(concurrency: number, worker: typeof batching | undefined): string {
+  return `graphile_${concurrency}${worker === undefined ? '' : '_batching'}`;
+}
+
 async function graphileHandled(url: string, concurrency: number, worker?: typeof batching): Promise<ClosableContender> {
   const done = countdown();
   const pgPool = new Pool({ connectionString: url, max: poolSize });
@@ -88,7 +96,7 @@ async function graphileHandled(url: string, concurrency: number, worker?: typeof
     concurrency,
     noHandleSignals: true,
     logger: new Logger(() => () => {}),
-    schema: `graphile_${concurrency}${worker === undefined ? '' : '_batching'}`,
+    schema: graphileSchema(concurrency, worker),
     taskList: { order: async () => done.count() },
     ...(worker && { preset: { worker } }),
   });
