@@ -6,6 +6,8 @@ const LOOSE_HEIGHT = 26;
 const ROW_GAP = 12;
 const LOOSE_GAP = 6;
 const MAX_BEND = 56;
+/** Distance of edges that share the gap between two rows. */
+const LANE_GAP = 3;
 const HEAD = 40;
 const PADDING = 20;
 
@@ -17,19 +19,10 @@ export interface PlacedNode {
   readonly height: number;
 }
 
-/** Curve of an edge: two end points and two control points. */
+/** Edge with the data of its path. */
 export interface PlacedEdge {
   readonly edge: FlowEdge;
-  readonly curve: readonly [
-    x1: number,
-    y1: number,
-    x2: number,
-    y2: number,
-    x3: number,
-    y3: number,
-    x4: number,
-    y4: number,
-  ];
+  readonly path: string;
 }
 
 /** Area of a service. */
@@ -72,6 +65,7 @@ export function layoutFlow({ nodes, edges }: FlowGraph, available: number): Flow
   const nodeWidth = Math.round(clamp(0.8 * unit, 168, 240));
   const columnGap = Math.round(clamp(unit - nodeWidth, 28, 72));
   const placed = new Map<string, PlacedNode>();
+  const columnLefts: number[] = [];
   const areas: PlacedService[] = [];
   let x = 0;
   let height = 0;
@@ -81,6 +75,7 @@ export function layoutFlow({ nodes, edges }: FlowGraph, available: number): Flow
     let bottom = HEAD;
     for (const [index, column] of columns.entries()) {
       const left = x + PADDING + index * (nodeWidth + columnGap);
+      columnLefts.push(left);
       for (const [row, node] of orderColumn(column, edges, placed).entries()) {
         const y = HEAD + row * (NODE_HEIGHT + ROW_GAP);
         placed.set(node.id, { node, x: left, y, height: NODE_HEIGHT });
@@ -111,9 +106,11 @@ export function layoutFlow({ nodes, edges }: FlowGraph, available: number): Flow
     height,
     services: areas,
     nodes: [...placed.values()],
-    edges: edges.flatMap((edge) => {
+    edges: edges.flatMap((edge, index) => {
       const [from, to] = [placed.get(edge.from), placed.get(edge.to)];
-      return from === undefined || to === undefined ? [] : { edge, curve: curveOf(from, to, nodeWidth) };
+      if (from === undefined || to === undefined) return [];
+      const crossed = columnLefts.filter((left) => left > from.x && left < to.x);
+      return { edge, path: pathOf(from, to, nodeWidth, crossed, ((index % 3) - 1) * LANE_GAP) };
     }),
   };
 }
@@ -157,27 +154,35 @@ function orderColumn(
   return [...column].sort((a, b) => (heights.get(a) ?? 0) - (heights.get(b) ?? 0));
 }
 
-function curveOf(from: PlacedNode, to: PlacedNode, nodeWidth: number): PlacedEdge['curve'] {
+/**
+ * Returns the path data of an edge. Between the columns that it crosses it runs in the gap between two rows, not behind
+ * nodes.
+ *
+ * @param crossed left sides of those columns
+ * @param offset distance from the middle of the gap, which edges share
+ */
+function pathOf(
+  from: PlacedNode,
+  to: PlacedNode,
+  nodeWidth: number,
+  crossed: readonly number[],
+  offset: number,
+): string {
   const [x1, y1] = [from.x + nodeWidth, from.y + NODE_HEIGHT / 2];
   const [x4, y4] = [to.x, to.y + NODE_HEIGHT / 2];
-  const isBack = x4 < x1;
-  const bend = isBack ? MAX_BEND : Math.max(MAX_BEND / 2, (x4 - x1) / 2);
+  const [first, last = 0] = [crossed[0], crossed.at(-1)];
+  if (first !== undefined) {
+    const row = Math.round(((y1 + y4) / 2 - HEAD + ROW_GAP / 2) / (NODE_HEIGHT + ROW_GAP));
+    const lane = HEAD + row * (NODE_HEIGHT + ROW_GAP) - ROW_GAP / 2 + offset;
+    const end = last + nodeWidth;
+    return `M${x1} ${y1}${bendTo(x1, y1, first, lane)}H${end}${bendTo(end, lane, x4, y4)}`;
+  }
+  if (x4 >= x1) return `M${x1} ${y1}${bendTo(x1, y1, x4, y4)}`;
   // A way back, or to a node in the same column, leaves and arrives on a wider arc.
-  const drop = isBack ? NODE_HEIGHT : 0;
-  return [x1, y1, x1 + bend, y1 + drop, x4 - bend, y4 + drop, x4, y4];
+  return `M${x1} ${y1}C${x1 + MAX_BEND} ${y1 + NODE_HEIGHT} ${x4 - MAX_BEND} ${y4 + NODE_HEIGHT} ${x4} ${y4}`;
 }
 
-/** Returns the path data of a curve. */
-export function pathOf([x1, y1, x2, y2, x3, y3, x4, y4]: PlacedEdge['curve']): string {
-  return `M${x1} ${y1}C${x2} ${y2} ${x3} ${y3} ${x4} ${y4}`;
-}
-
-/** Returns points of a curve at equal steps, for an animation. */
-export function pointsOf(curve: PlacedEdge['curve'], steps: number): readonly (readonly [x: number, y: number])[] {
-  const [x1, y1, x2, y2, x3, y3, x4, y4] = curve;
-  return Array.from({ length: steps + 1 }, (_, index) => {
-    const t = index / steps;
-    const [a, b, c, d] = [(1 - t) ** 3, 3 * (1 - t) ** 2 * t, 3 * (1 - t) * t ** 2, t ** 3];
-    return [a * x1 + b * x2 + c * x3 + d * x4, a * y1 + b * y2 + c * y3 + d * y4];
-  });
+function bendTo(x1: number, y1: number, x2: number, y2: number): string {
+  const middle = (x1 + x2) / 2;
+  return `C${middle} ${y1} ${middle} ${y2} ${x2} ${y2}`;
 }

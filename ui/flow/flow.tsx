@@ -1,7 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Processes } from '../api/decode-views.js';
-import { hasSameItems } from '../events/event-columns.js';
 import { formatCount, formatPercent, formatRate, UNKNOWN } from '../format/number.js';
 import { Icon, type IconName } from '../shared/icon.js';
 import { useWidth } from '../shared/use-element.js';
@@ -21,7 +20,7 @@ import {
   flowId,
   MAX_NODES,
 } from './flow-graph.js';
-import { layoutFlow, type PlacedEdge, pathOf, pointsOf } from './flow-layout.js';
+import { layoutFlow, type PlacedEdge } from './flow-layout.js';
 
 export interface FlowProps {
   readonly monitor: Monitor;
@@ -34,6 +33,9 @@ export function Flow({ monitor, navigation }: FlowProps): JSX.Element {
   const graph = useFlowGraph(monitor);
   const isEmpty = graph.nodes.length === 0;
   const [isTable, setTable] = useState(false);
+  const [isWhole, setWhole] = useState(false);
+  const busy = useBusy(graph);
+  const idle = graph.nodes.length - busy.nodes.length;
   const isGrouped = graph.nodes.some(({ kind }) => kind === 'group');
   return (
     <ViewSection
@@ -44,6 +46,11 @@ export function Flow({ monitor, navigation }: FlowProps): JSX.Element {
           <span class="panel-period">
             last 5 min{isGrouped && ` · more than ${MAX_NODES} names, grouped by prefix`}
           </span>
+          {idle > 0 && !isTable && (
+            <button type="button" class="chip" aria-pressed={isWhole} onClick={() => setWhole(!isWhole)}>
+              {formatCount(idle)} idle
+            </button>
+          )}
           <button type="button" class="chip" aria-pressed={isTable} onClick={() => setTable(!isTable)}>
             Table
           </button>
@@ -59,10 +66,39 @@ export function Flow({ monitor, navigation }: FlowProps): JSX.Element {
       {isTable ? (
         <FlowTable graph={graph} navigation={navigation} />
       ) : (
-        <FlowMap graph={graph} monitor={monitor} navigation={navigation} />
+        <>
+          <p class="flow-keys">
+            <span>starts, or follows a success</span>
+            <span class="is-failure">follows a failure</span>
+            <span class="is-invoke">invokes</span>
+            <span class="is-schedule">no event counted in 5 min</span>
+          </p>
+          <FlowMap graph={isWhole ? graph : busy} monitor={monitor} navigation={navigation} />
+        </>
       )}
     </ViewSection>
   );
+}
+
+/** Number of idle nodes from which they are left out. */
+const MIN_IDLE = 12;
+
+/**
+ * Returns the graph without nodes that have no edge and no event, if they are many. One that was shown stays while the
+ * view is open.
+ */
+function useBusy(graph: FlowGraph): FlowGraph {
+  const shown = useRef(new Set<string>());
+  return useMemo(() => {
+    const { nodes, edges } = graph;
+    const known = shown.current;
+    for (const { from, to } of edges) known.add(from).add(to);
+    for (const node of nodes) if (node.isPaused || node.received + node.failed + node.pending > 0) known.add(node.id);
+    const busy = nodes.filter(({ id }) => known.has(id));
+    if (busy.length > 0 && nodes.length - busy.length >= MIN_IDLE) return { nodes: busy, edges };
+    for (const { id } of nodes) known.add(id);
+    return graph;
+  }, [graph]);
 }
 
 /** Returns the graph of the last response. Once per poll: each ends with the processes, and thousands of types take time. */
@@ -83,12 +119,10 @@ function useFlowGraph({ store, processes }: Monitor): FlowGraph {
 
 /** Returns the service of each event type and workflow, by `flowId`. They rarely change, and may be thousands. */
 function useServices(body: Processes | null): FlowSource['serviceOf'] {
-  const known = useRef(body);
-  if (known.current === null || body === null || !hasSameItems(placesOf(known.current), placesOf(body)))
-    known.current = body;
+  const { registrations = [], processes = [] } = body ?? {};
+  const places = JSON.stringify([processes.map(({ handles, service }) => [handles, service]), registrations]);
   return useMemo(() => {
     const serviceOf = new Map<string, string>();
-    const { registrations = [], processes = [] } = known.current ?? {};
     // Backwards: of several services that handle a type, the first one is its place.
     for (const [index, { events, workflows }] of [...registrations.entries()].reverse()) {
       const service = processes.find(({ handles }) => handles === index)?.service ?? '';
@@ -96,15 +130,7 @@ function useServices(body: Processes | null): FlowSource['serviceOf'] {
       for (const name of workflows) serviceOf.set(flowId('workflow', name), service);
     }
     return serviceOf;
-  }, [known.current]);
-}
-
-/** Returns all that decides the service of each name. */
-function placesOf({ processes, registrations }: Processes): readonly unknown[] {
-  return [
-    ...processes.flatMap(({ handles, service }) => [handles, service]),
-    ...registrations.flatMap(({ events, workflows }) => [...events, null, ...workflows, null]),
-  ];
+  }, [places]);
 }
 
 /** Returns what the map shows of an event type. Field by field: each poll reads thousands. */
@@ -169,14 +195,14 @@ function FlowMap({ graph, monitor, navigation }: FlowProps & { graph: FlowGraph 
           </div>
         ))}
         <svg class="flow-edges" viewBox={`0 0 ${layout.width} ${layout.height}`} aria-hidden="true">
-          {layout.edges.map(({ edge: { from, to, relation }, curve }, index) => {
+          {layout.edges.map(({ edge: { from, to, relation }, path }, index) => {
             const count = graph.edges[index]?.count ?? null;
             return (
               <path
                 key={`${from} ${to} ${relation}`}
                 class={`flow-edge is-${relation}`}
                 data-any={count !== 0}
-                d={pathOf(curve)}
+                d={path}
                 stroke-width={widthOf(count)}
               />
             );
@@ -299,7 +325,7 @@ function FlowTable({ graph, navigation }: { graph: FlowGraph; navigation: Naviga
 const MAX_DOTS = 4;
 const MAX_ALL_DOTS = 60;
 const DOT_MS = 1_400;
-const DOT_STEPS = 10;
+const DOT_STEPS = 16;
 
 /**
  * Returns a reference to the element in which a dot moves along an edge for an event that took it since the last poll. No
@@ -313,11 +339,11 @@ function useDots(graph: FlowGraph, edges: readonly PlacedEdge[]): { current: HTM
     last.current = new Map(graph.nodes.map(({ id, total }) => [id, total]));
     if (box.current === null || matchMedia('(prefers-reduced-motion: reduce)').matches) return;
     let left = MAX_ALL_DOTS;
-    for (const { edge, curve } of edges) {
+    for (const { edge, path } of edges) {
       const count = Math.min(MAX_DOTS, left, passed(edge, before, last.current));
       left -= count;
       for (let index = 0; index < count; index += 1)
-        moveDot(box.current, curve, (index * DOT_MS) / MAX_DOTS, edge.relation);
+        moveDot(box.current, path, (index * DOT_MS) / MAX_DOTS, edge.relation);
     }
   }, [graph]);
   return box;
@@ -340,11 +366,18 @@ function passed(
   return relation === 'trigger' ? grown(from, 'received') : 0;
 }
 
-function moveDot(box: HTMLElement, curve: PlacedEdge['curve'], delay: number, relation: FlowEdge['relation']): void {
+function moveDot(box: HTMLElement, path: string, delay: number, relation: FlowEdge['relation']): void {
   const dot = document.createElement('i');
   dot.className = `flow-dot is-${relation}`;
   box.append(dot);
-  const frames = pointsOf(curve, DOT_STEPS).map(([x, y]) => ({ transform: `translate(${x}px, ${y}px)` }));
+  const line = document.createElementNS('http://www.w3.org/2000/svg', 'path');
+  line.setAttribute('d', path);
+  const length = line.getTotalLength() / DOT_STEPS;
+  // Transforms alone, which move without the page's thread.
+  const frames = Array.from({ length: DOT_STEPS + 1 }, (_, index) => {
+    const { x, y } = line.getPointAtLength(index * length);
+    return { transform: `translate(${x}px, ${y}px)` };
+  });
   const animation = dot.animate(frames, { duration: DOT_MS, delay, fill: 'backwards' });
   animation.onfinish = () => dot.remove();
   animation.oncancel = () => dot.remove();
