@@ -179,6 +179,8 @@ export interface WaitsBody extends WaitSummary {
 export interface ScheduleOutlook {
   readonly service: string;
   readonly name: string;
+  /** When it is due, in words; absent for rare cron expressions. */
+  readonly words?: string;
   /** The next 48 at most, in epoch milliseconds. */
   readonly dueAt: readonly number[];
   /** There are more due times in the 12 hours than are listed. */

@@ -103,6 +103,7 @@ export const outlooks: Decoder<Outlooks> = object<Outlooks>({
       service: string,
       name: string,
       storedId: optional(string),
+      words: optional(string),
       dueAt: array(number),
       isDense: boolean,
       last: optional(

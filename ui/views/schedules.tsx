@@ -16,7 +16,6 @@ import { ViewTable, ViewTableCell, ViewTableNote } from '../shared/view-table.js
 import { compareNames } from '../state/hub-store.js';
 import type { Monitor } from '../state/monitor.js';
 import type { Navigation } from '../state/navigation.js';
-import { hasRareTimes, scheduleText } from './schedule-text.js';
 
 export interface SchedulesProps {
   readonly monitor: Monitor;
@@ -54,7 +53,7 @@ export function Schedules({ monitor, navigation }: SchedulesProps): JSX.Element 
           <ScheduleRow
             key={keyOf(schedule)}
             schedule={schedule}
-            last={outlooks.get(keyOf(schedule))?.last}
+            outlook={outlooks.get(keyOf(schedule))}
             isOpen={schedule.name === open}
             now={monitor.serverNow.value}
             query={navigation.query.value}
@@ -121,7 +120,11 @@ function Outlook({ schedules, outlooks, now }: OutlookProps): JSX.Element {
                 </span>
               </span>
               <span class="outlook-lane" aria-hidden="true">
-                {isDense && <i class="outlook-dense" style={{ left: placeOf(ahead[0] ?? now) }} />}
+                {isDense && (
+                  <span class="outlook-dense" style={{ left: placeOf(ahead[0] ?? now) }}>
+                    {whenText(schedule, outlooks.get(keyOf(schedule)))}
+                  </span>
+                )}
                 {!isDense &&
                   ahead.map((at) => (
                     <i key={at} class="outlook-due" style={{ left: placeOf(at) }} title={formatTime(at)} />
@@ -146,10 +149,14 @@ function Outlook({ schedules, outlooks, now }: OutlookProps): JSX.Element {
   );
 }
 
+function whenText({ cron, timeZone = 'UTC', everyMs }: Schedule, outlook: ScheduleOutlook | undefined): string {
+  return outlook?.words ?? (everyMs === undefined ? `${cron}, ${timeZone}` : `every ${formatDuration(everyMs)}`);
+}
+
 interface ScheduleRowProps {
   readonly schedule: Schedule;
-  /** Event or run of the last due time. */
-  readonly last: ScheduleOutlook['last'];
+  /** Absent before it is loaded, and in a snapshot. */
+  readonly outlook: ScheduleOutlook | undefined;
   readonly isOpen: boolean;
   /** Current time in epoch milliseconds on the server's clock. */
   readonly now: number;
@@ -157,7 +164,7 @@ interface ScheduleRowProps {
   readonly query: string;
 }
 
-function ScheduleRow({ schedule, last, isOpen, now, query }: ScheduleRowProps): JSX.Element {
+function ScheduleRow({ schedule, outlook, isOpen, now, query }: ScheduleRowProps): JSX.Element {
   const {
     name,
     description,
@@ -172,6 +179,7 @@ function ScheduleRow({ schedule, last, isOpen, now, query }: ScheduleRowProps): 
     paused,
   } = schedule;
   const row = useShown<HTMLTableRowElement>(isOpen);
+  const last = outlook?.last;
   return (
     <tr ref={row} data-open={isOpen}>
       <th scope="row">
@@ -189,8 +197,8 @@ function ScheduleRow({ schedule, last, isOpen, now, query }: ScheduleRowProps): 
         )}
       </ViewTableCell>
       <ViewTableCell label="Due">
-        {scheduleText(schedule)}
-        {schedule.cron !== undefined && !hasRareTimes(schedule) && (
+        {whenText(schedule, outlook)}
+        {schedule.cron !== undefined && outlook?.words !== undefined && (
           <ViewTableNote>
             <code>{schedule.cron}</code>
           </ViewTableNote>
@@ -211,7 +219,8 @@ function ScheduleRow({ schedule, last, isOpen, now, query }: ScheduleRowProps): 
         ) : (
           <>
             <MomentAndAge at={nextDueAt} now={now} />
-            {hasRareTimes(schedule) &&
+            {outlook !== undefined &&
+              outlook.words === undefined &&
               laterDueAt.map((at) => (
                 <ViewTableNote key={at}>
                   <Moment at={at} />

@@ -14,6 +14,7 @@ import { reachedBy, type WorkflowRuns } from '../../hub/introspection/workflow-r
 import type { StepWait } from '../../hub/runs/run-introspection.js';
 import { readOutcome } from '../../hub/schedule-states.js';
 import { cronDueTimes, everyDueTimes } from '../../hub/schedules/due-times.js';
+import { scheduleWords } from '../../hub/schedules/schedule-words.js';
 import { isName } from '../../options.js';
 import { backlogRate } from '../../transports/statistics/backlog.js';
 import type {
@@ -240,9 +241,11 @@ export async function readSchedulesBody(hub: Hub): Promise<SchedulesBody> {
     const { service, name, paused, processes, storedId } = schedule;
     const dueAt = paused !== undefined || processes === 0 ? [] : dueBefore(schedule, now, now + outlookMs);
     const last = await readOutcome(schedule, (id) => hub.find(id));
+    const words = scheduleWords(schedule);
     return {
       service,
       name,
+      ...(words !== undefined && { words }),
       dueAt: dueAt.slice(0, maxDueTimes),
       isDense: dueAt.length > maxDueTimes,
       ...(storedId !== undefined && { storedId }),

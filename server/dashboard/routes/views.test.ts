@@ -147,5 +147,6 @@ it('serves the due times of the next 12 hours, and what came of the last ones', 
   expect(hourly?.dueAt.every((at) => at > clock.now() && at % 3_600_000 === 1_800_000)).toBe(true);
   expect(often).toMatchObject({ name: 'often', isDense: true, last: { status: 'completed' } });
   expect(often?.dueAt).toHaveLength(48);
+  expect(often?.words).toBe('every minute');
   expect(never).toEqual({ service: 'shop', name: 'never', dueAt: [], isDense: false });
 });

@@ -1,7 +1,7 @@
 import { Cron } from 'croner';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { cronWords } from './schedule-text.js';
+import { cronWords } from './schedule-words.js';
 
 test.each<[string, string | undefined]>([
   ['* * * * *', 'every minute'],

@@ -1,5 +1,4 @@
-import type { Schedule } from '../api/decode-introspection.js';
-import { formatDuration } from '../format/duration.js';
+import type { ScheduleDescription } from './schedule-introspection.js';
 
 const UNITS = [
   [86_400_000, 'day'],
@@ -8,16 +7,21 @@ const UNITS = [
   [1_000, 'second'],
 ] as const;
 
-/** Returns true for a cron expression that has no words, so that its next due times say more. */
-export function hasRareTimes({ cron }: Schedule): boolean {
-  return cron !== undefined && cronWords(cron) === undefined;
-}
-
-/** Returns the times at which a schedule is due: "every day at 07:30, Europe/Berlin", "every 5 minutes". */
-export function scheduleText({ cron, timeZone = 'UTC', everyMs }: Schedule): string {
-  if (everyMs === undefined) return `${cronWords(cron ?? '') ?? cron}, ${timeZone}`;
+/**
+ * Returns the times at which a schedule is due in words: "every day at 07:30, Europe/Berlin", "every 5 minutes"; `undefined`
+ * for rare cron expressions and for parts of a second.
+ */
+export function scheduleWords({
+  cron = '',
+  timeZone = 'UTC',
+  everyMs,
+}: Pick<ScheduleDescription, 'cron' | 'timeZone' | 'everyMs'>): string | undefined {
+  if (everyMs === undefined) {
+    const words = cronWords(cron);
+    return words && `${words}, ${timeZone}`;
+  }
   const [unitMs, unit] = UNITS.find(([ms]) => everyMs % ms === 0) ?? [];
-  if (unitMs === undefined) return `every ${formatDuration(everyMs)}`;
+  if (unitMs === undefined) return undefined;
   return everyMs === unitMs ? `every ${unit}` : `every ${everyMs / unitMs} ${unit}s`;
 }
 
