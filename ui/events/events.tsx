@@ -1,6 +1,6 @@
 import type { JSX, RefObject } from 'preact';
 import { formatPeriod } from '../format/clock-time.js';
-import { formatCount } from '../format/number.js';
+import { counted, formatCount } from '../format/number.js';
 import { Select } from '../shared/choices.js';
 import { Snippet } from '../shared/copy-button.js';
 import { Icon } from '../shared/icon.js';
@@ -101,9 +101,7 @@ function EventsBody({ monitor, navigation, focusRef }: Omit<EventsProps, 'search
   const goodNews = route.q.trim() === '' ? GOOD_NEWS.get(route.show) : undefined;
   return (
     <EmptyState title={goodNews ?? 'No event types match.'}>
-      <p>
-        0 of {formatCount(rows.size)} event {rows.size === 1 ? 'type' : 'types'} match the search and the filter.
-      </p>
+      <p>0 of {counted(rows.size, 'event type')} match the search and the filter.</p>
       <div class="empty-actions">
         {other !== null && (
           <button type="button" class="button" onClick={() => navigation.go(other)}>

@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import type { Pause, Problem } from '../../server/dashboard/protocol.js';
 import { type ChartMark, releaseMarks } from '../charts/release-marks.js';
-import { formatCount } from '../format/number.js';
+import { counted, formatCount } from '../format/number.js';
 import { Icon } from '../shared/icon.js';
 import { useInteraction } from '../shared/use-element.js';
 import type { Monitor } from '../state/monitor.js';
@@ -77,7 +77,7 @@ export function NeedsAttention({ monitor, navigation }: NeedsAttentionProps): JS
 
 /** Line over the problems while a period is selected: they are those of now. Nothing below them moves. */
 function HiddenProblems({ count, onShow }: { count: number; onShow: () => void }): JSX.Element {
-  const problems = count === 0 ? 'Nothing needs' : `${formatCount(count)} ${count === 1 ? 'needs' : 'need'}`;
+  const problems = count === 0 ? 'Nothing needs' : counted(count, 'needs', 'need');
   return (
     <p class="attention-hidden">
       {problems} attention now; the counts are of the selected period.

@@ -1,7 +1,7 @@
 import type { Pause, Problem } from '../../server/dashboard/protocol.js';
 import type { ChartMark } from '../charts/release-marks.js';
 import { formatAge, formatAgo } from '../format/duration.js';
-import { formatCount, formatPercent } from '../format/number.js';
+import { counted, formatCount, formatPercent } from '../format/number.js';
 import type { IconName } from '../shared/icon.js';
 import { type FailureLevel, failureLevel } from '../state/event-row.js';
 import { viewPath } from '../state/navigation.js';
@@ -91,13 +91,13 @@ function factOf(problem: Problem, now: number): string {
     case 'no-process':
       return `no process${service === undefined ? '' : ` of ${service}`}, ${formatCount(pending)} pending`;
     case 'dead-letters':
-      return `${formatCount(count)} open ${count === 1 ? 'dead letter' : 'dead letters'}`;
+      return counted(count, 'open dead letter');
     case 'overdue-schedule':
       return 'the schedule is overdue';
     case 'approval-waiting':
-      return `${formatCount(count)} ${count === 1 ? 'approval waits' : 'approvals wait'}`;
+      return counted(count, 'approval waits', 'approvals wait');
     case 'awaiting-version':
-      return `${formatCount(count)} ${count === 1 ? 'run waits' : 'runs wait'} for ${version === undefined ? 'a higher version' : `version ${version}`}`;
+      return `${counted(count, 'run waits', 'runs wait')} for ${version === undefined ? 'a higher version' : `version ${version}`}`;
     // A newer server may report other kinds.
     default:
       return String(kind).replaceAll('-', ' ');

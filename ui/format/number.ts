@@ -16,6 +16,11 @@ export function exactCount(count: number): string | undefined {
   return count < COMPACT_FROM ? undefined : grouped(count);
 }
 
+/** Returns a count with its noun: "1 run", "1,230 runs". @param plural with an "s" by default */
+export function counted(count: number, noun: string, plural: string = `${noun}s`): string {
+  return `${formatCount(count)} ${count === 1 ? noun : plural}`;
+}
+
 function grouped(count: number): string {
   return String(Math.round(count)).replace(/\B(?=(?:\d{3})+$)/g, ',');
 }

@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import type { Blocker, Explanation } from '../../server/dashboard/protocol.js';
 import { formatMoment, formatTime } from '../format/clock-time.js';
 import { formatAge, formatAgo, formatAhead, formatDuration } from '../format/duration.js';
-import { formatCount } from '../format/number.js';
+import { counted, formatCount } from '../format/number.js';
 import { Icon, type IconName } from '../shared/icon.js';
 import { IdLink } from '../shared/links.js';
 
@@ -122,7 +122,7 @@ export function blockerText(blocker: Blocker, now: number): string {
     case 'inbox':
       return kept === undefined
         ? 'A run keeps it until it waits for it:'
-        : `Its inbox keeps ${kept === 1 ? 'an event' : `${formatCount(kept)} events`} that no wait takes${dropped > 0 ? `; it dropped ${formatCount(dropped)}` : ''}`;
+        : `Its inbox keeps ${counted(kept, 'event')} that no wait takes${dropped > 0 ? `; it dropped ${formatCount(dropped)}` : ''}`;
     case 'crash-isolation':
       return sentence(
         holders === undefined

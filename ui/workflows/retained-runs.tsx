@@ -4,7 +4,7 @@ import type { ReleaseIntrospection, RunIntrospection } from '../../server/dashbo
 import type { Api } from '../api/api.js';
 import type { RunList as Body } from '../api/decode-views.js';
 import { formatMoment, formatTime } from '../format/clock-time.js';
-import { formatCount } from '../format/number.js';
+import { counted } from '../format/number.js';
 import { Failure } from '../shared/view-section.js';
 import { RunList } from './run-list.js';
 
@@ -107,7 +107,7 @@ export function RetainedRuns({ workflow, status, period, listRuns, serverNow, qu
           <>
             {body.runs.length === 0 && body.after === undefined
               ? 'No such run is retained'
-              : `${formatCount(body.runs.length)} ${body.runs.length === 1 ? 'run' : 'runs'}${body.after === undefined ? ', all of them' : ' so far'}`}
+              : `${counted(body.runs.length, 'run')}${body.after === undefined ? ', all of them' : ' so far'}`}
             , as of {formatTime(body.now)}
           </>
         )}

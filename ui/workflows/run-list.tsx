@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import type { RunIntrospection, StepIntrospection } from '../../server/dashboard/protocol.js';
 import { formatMoment } from '../format/clock-time.js';
 import { formatAge, formatAgo, formatDuration } from '../format/duration.js';
-import { formatCount } from '../format/number.js';
+import { counted, formatCount } from '../format/number.js';
 import { IdLink } from '../shared/links.js';
 import { lookOf, StateLabel } from '../shared/states.js';
 import { Ago } from '../shared/times.js';
@@ -61,8 +61,8 @@ function RunLine({ run, serverNow, query }: RunLineProps): JSX.Element {
       {note !== undefined && <p class="run-note muted">{note}</p>}
       {inbox !== undefined && inbox.dropped > 0 && (
         <p class="run-note tone-stale">
-          {formatCount(inbox.dropped)} received {inbox.dropped === 1 ? 'event was' : 'events were'} dropped: a run keeps
-          at most 1,000 events and 1 MiB
+          {counted(inbox.dropped, 'received event was', 'received events were')} dropped: a run keeps at most 1,000
+          events and 1 MiB
         </p>
       )}
     </li>

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import type { WorkflowOverview } from '../../server/dashboard/protocol.js';
 import { TypeActions } from '../actions/subject-actions.js';
-import { formatCount } from '../format/number.js';
+import { counted } from '../format/number.js';
 import { CountStats } from '../shared/counts.js';
 import { EmptyState, Failure, ViewSection } from '../shared/view-section.js';
 import type { Monitor } from '../state/monitor.js';
@@ -84,9 +84,7 @@ function WorkflowCard({ workflow, isOpen, monitor, query }: WorkflowCardProps): 
         </h3>
         {description && <p class="muted">{description}</p>}
         {concurrencyPerKey !== undefined && (
-          <p class="muted">
-            At most {formatCount(concurrencyPerKey)} {concurrencyPerKey === 1 ? 'run' : 'runs'} per key at a time
-          </p>
+          <p class="muted">At most {counted(concurrencyPerKey, 'run')} per key at a time</p>
         )}
       </div>
       <TypeActions kind="workflow" name={name} deadLetters={metrics.deadLetters} paused={workflow.paused} />
