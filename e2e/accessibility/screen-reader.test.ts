@@ -148,7 +148,7 @@ test('panel: name, status, counts, failures, triggers and settings', { tag: '@an
           - paragraph: card declined
           - group: Event
       - heading "Dead letters 1 open" [level=3]
-      - button "Copy code"
+      - button "Copy replay code"
       - heading "Events per minute" [level=3]
       - slider "Events per minute of this type, last 5 min"
       - group: View data
@@ -221,7 +221,7 @@ test('agents: a table with row headers and links to users', { tag: '@any-width' 
   await openShop(page, serve, '#/agents?every=1');
   await expect(page.getByRole('region', { name: 'Agents' })).toMatchAriaSnapshot(`
     - heading "Agents" [level=2]
-    - table "Agents, with counts and durations since the start. The column headers sort.":
+    - table "Agents, with their counts. The column headers sort.":
       - rowgroup:
         - row:
           - columnheader "Agent"
@@ -234,6 +234,7 @@ test('agents: a table with row headers and links to users', { tag: '@any-width' 
           - cell "1"
           - cell "0%"
           - cell "12.3K"
+          - cell
           - cell
           - cell
           - cell

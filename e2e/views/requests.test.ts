@@ -63,9 +63,10 @@ async function hubline({ url }: RedisServer, ...args: readonly string[]): Promis
   return stdout;
 }
 
-/** Runs the command that the page shows. Returns the standard output. */
-async function runShown(shown: Locator, redis: RedisServer): Promise<string> {
-  const [npx, name, ...args] = ((await shown.textContent()) ?? '').split(' ');
+/** Runs the command that a button copies. Returns the standard output. */
+async function runShown(facts: Locator, redis: RedisServer): Promise<string> {
+  const command = await facts.getByRole('button', { name: 'Copy replay command' }).getAttribute('title');
+  const [npx, name, ...args] = (command ?? '').split(' ');
   expect([npx, name]).toEqual(['npx', 'hubline']);
   return hubline(redis, ...args);
 }
@@ -184,11 +185,11 @@ test.describe('in a shop on Redis', () => {
     const facts = page.getByRole('region', { name: /^(Event|Run) / });
     await expect(facts).toContainText('card declined in attempt 2');
     isRepaired = true;
-    expect(await runShown(facts.locator('pre'), redis)).toBe('Replayed 1 of 1.\n');
+    expect(await runShown(facts, redis)).toBe('Replayed 1 of 1.\n');
     await expect(payment).toContainText('Completed');
-    await expect(page.getByRole('button', { name: 'Copy code' })).toBeHidden();
+    await expect(page.getByRole('button', { name: /^Copy replay/ })).toBeHidden();
     await traceRow(page, 'fulfil').getByRole('link').click();
-    expect(await runShown(facts.locator('pre'), redis)).toBe('Replayed 1 of 1.\n');
+    expect(await runShown(facts, redis)).toBe('Replayed 1 of 1.\n');
     await expect(traceRow(page, 'ship')).toContainText('Completed');
     for (const replay of replays) expect(await hubline(redis, ...replay)).toBe('Replayed 1 of 1.\n');
     await expect(async () => {

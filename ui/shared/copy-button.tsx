@@ -71,19 +71,10 @@ function copyBySelection(text: string): boolean {
   return copied;
 }
 
-/** Command or code that acts on the hub, with a button that copies it. */
-export function CodeToCopy({ code }: { code: string }): JSX.Element {
-  return (
-    <div class="replay">
-      <pre class="code panel-code">{code}</pre>
-      <CopyCode code={code} />
-    </div>
-  );
-}
-
-/** Button that copies a command or code that acts on the hub. */
-export function CopyCode({ code }: { code: string }): JSX.Element {
-  return <CopyButton label={code.startsWith('npx ') ? 'Copy command' : 'Copy code'} text={() => code} />;
+/** Button that copies a command or code that acts on the hub, which its tooltip shows. */
+export function CopyCode({ code, name = '' }: { code: string; name?: string }): JSX.Element {
+  const kind = code.startsWith('npx ') ? 'command' : 'code';
+  return <CopyButton label={`Copy ${name}${kind}`} title={code} text={() => code} />;
 }
 
 /** Example code in an empty view, with a button that copies it and the place of the documentation. */

@@ -7,17 +7,17 @@ import type { RequestTrace } from '../api/decode-event.js';
 import { useCrosshair } from '../charts/use-crosshair.js';
 import { formatDuration } from '../format/duration.js';
 import { replayCode } from '../format/hub-code.js';
-import { formatCost, formatCount, UNKNOWN } from '../format/number.js';
-import { CodeToCopy } from '../shared/copy-button.js';
+import { counted, formatCost, formatCount, UNKNOWN } from '../format/number.js';
+import { CopyCode } from '../shared/copy-button.js';
 import { Icon } from '../shared/icon.js';
 import { IdLink, TypeLink } from '../shared/links.js';
 import { lookOf } from '../shared/states.js';
 import { Ago } from '../shared/times.js';
 import { EmptyState, TableSkeleton } from '../shared/view-section.js';
 import type { Monitor } from '../state/monitor.js';
-import type { Navigation } from '../state/navigation.js';
+import { type Navigation, viewPath } from '../state/navigation.js';
 import { ExplanationList } from './explanation.js';
-import { BUCKETS, busyRows, isWithin, joinElements, traceAxis } from './trace-axis.js';
+import { BUCKETS, busyRows, isWithin, joinElements, totalMs, traceAxis, waitsIn } from './trace-axis.js';
 import { spanOf, type TraceRow, type TraceSpan, traceRows } from './trace-rows.js';
 import { TraceTable } from './trace-table.js';
 
@@ -60,7 +60,11 @@ export function RequestView({ monitor, navigation }: RequestViewProps): JSX.Elem
         <EmptyState title={open.error.notFound === undefined ? 'No response' : 'Not found'}>
           <p>{open.error.notFound ?? open.error.message}</p>
           {open.error.notFound !== undefined && (
-            <p>Of each type, the newest 50 completed and 50 failed events are retained.</p>
+            <p>
+              Of each type, the newest 50 completed and 50 failed events are retained. The{' '}
+              <a href={viewPath('errors') + query}>errors</a> list failures of a longer time, <kbd>Ctrl</kbd>{' '}
+              <kbd>K</kbd> finds names.
+            </p>
           )}
         </EmptyState>
       ) : monitor.connection.value.kind === 'snapshot' ? (
@@ -88,7 +92,6 @@ interface TraceProps {
 function Trace({ trace, id, transport, now, query }: TraceProps): JSX.Element {
   const { events, isTruncated, missingCauses } = trace;
   const [zoom, setZoom] = useState<TraceSpan | null>(null);
-  const [isCut, setCut] = useState(false);
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
   // Times of the body and of the page's clock may differ by a second.
   const at = Math.max(now, trace.now);
@@ -98,8 +101,10 @@ function Trace({ trace, id, transport, now, query }: TraceProps): JSX.Element {
   const joined = joinElements(all, open);
   const rows = zoom === null ? joined : joined.filter((row) => row.event !== null || isWithin(row, zoom));
   const span = spanOf(all);
-  const axis = traceAxis(zoom ?? span, isCut ? all : null);
-  const hasWaits = traceAxis(zoom ?? span, all).cuts.length > 0;
+  const waits = waitsIn(zoom ?? span, all);
+  // What ran is hard to see beside long waits. A poll does not change it.
+  const [isCut, setCut] = useState(() => totalMs(waits) > (span.to - span.from) / 2);
+  const axis = traceAxis(zoom ?? span, isCut ? waits : []);
   const selected = events.find((event) => event.id === id);
   const toggle = (key: string): void => {
     const next = new Set(open);
@@ -112,14 +117,13 @@ function Trace({ trace, id, transport, now, query }: TraceProps): JSX.Element {
       {isTruncated && <p class="panel-note">More than 1,000 events are retained. The later ones are left out.</p>}
       {missingCauses > 0 && (
         <p class="panel-note">
-          {formatCount(missingCauses)} {missingCauses === 1 ? 'event' : 'events'} of the request that led to others{' '}
-          {missingCauses === 1 ? 'is' : 'are'} no longer retained: of each type the newest 50 completed and 50 failed
-          events are.
+          {counted(missingCauses, 'event')} of the request that led to others {missingCauses === 1 ? 'is' : 'are'} no
+          longer retained: of each type the newest 50 completed and 50 failed events are.
         </p>
       )}
       {selected !== undefined && <EventFacts event={selected} transport={transport} now={at} query={query} />}
       {trace.explanation !== undefined && <ExplanationList explanation={trace.explanation} now={at} query={query} />}
-      {(all.length > MIN_OVERVIEW || hasWaits || zoom !== null) && (
+      {(all.length > MIN_OVERVIEW || waits.length > 0 || zoom !== null) && (
         <div class="trace-tools">
           <TraceOverview rows={all} span={span} zoom={zoom} onZoom={setZoom} />
           {zoom !== null && (
@@ -130,12 +134,11 @@ function Trace({ trace, id, transport, now, query }: TraceProps): JSX.Element {
           <button
             type="button"
             class="chip"
-            aria-pressed={isCut}
-            disabled={!hasWaits && !isCut}
+            disabled={waits.length === 0 && !isCut}
             title="Cut the times out in which nothing runs"
             onClick={() => setCut(!isCut)}
           >
-            Collapse waits
+            {isCut ? 'Show waits' : 'Collapse waits'}
           </button>
         </div>
       )}
@@ -295,7 +298,7 @@ function EventFacts({ event, transport, now, query }: EventFactsProps): JSX.Elem
           </Fact>
         )}
       </dl>
-      {isDeadLetter === true && !mayReplay && <CodeToCopy code={replayCode(id, transport)} />}
+      {isDeadLetter === true && !mayReplay && <CopyCode name="replay " code={replayCode(id, transport)} />}
       <EventActions event={event} query={query} />
     </section>
   );

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { EventDetails, StepIntrospection } from '../../server/dashboard/protocol.js';
 import { SERVER_NOW } from '../testing/test-data.js';
-import { busyRows, joinElements, tickStep, traceAxis } from './trace-axis.js';
+import { busyRows, joinElements, tickStep, traceAxis, waitsIn } from './trace-axis.js';
 import { spanOf, traceRows } from './trace-rows.js';
 
 function run(steps: readonly StepIntrospection[], endedAt: number): EventDetails {
@@ -59,9 +59,9 @@ test('collapsed waits take 2 % each, and the rest of the axis is for what runs',
   const steps = [step('a', 0, 100), sleep, step('b', 86_400_000, 86_400_300)];
   const rows = traceRows([run(steps, SERVER_NOW + 86_400_300)], SERVER_NOW + 86_400_300);
   const span = spanOf(rows);
-  const whole = traceAxis(span, null);
+  const whole = traceAxis(span, []);
   expect(whole.place(SERVER_NOW + 100)).toBeLessThan(0.001);
-  const { cuts, place } = traceAxis(span, rows);
+  const { cuts, place } = traceAxis(span, waitsIn(span, rows));
   expect(cuts).toEqual([{ from: SERVER_NOW + 100, to: SERVER_NOW + 86_400_000 }]);
   expect(place(SERVER_NOW + 100)).toBe(24.5);
   expect(place(SERVER_NOW + 86_400_000)).toBe(26.5);
@@ -81,11 +81,11 @@ test.each([
   [86_400_000, 21_600_000],
   [60 * 86_400_000, null],
 ])('an axis of %d ms has a tick every %d ms', (ms, step) => {
-  expect(tickStep(traceAxis({ from: SERVER_NOW, to: SERVER_NOW + ms }, null))).toBe(step);
+  expect(tickStep(traceAxis({ from: SERVER_NOW, to: SERVER_NOW + ms }, []))).toBe(step);
 });
 
 test('an axis whose waits are cut out has no ticks', () => {
   const steps = [step('a', 0, 100), step('b', 900, 1_000)];
   const rows = traceRows([run(steps, SERVER_NOW + 1_000)], SERVER_NOW + 1_000);
-  expect(tickStep(traceAxis(spanOf(rows), rows))).toBeNull();
+  expect(tickStep(traceAxis(spanOf(rows), waitsIn(spanOf(rows), rows)))).toBeNull();
 });

@@ -18,10 +18,9 @@ const CUT_PERCENT = 2;
 /** Part of the axis that a wait takes at least for it to be cut. */
 const MIN_CUT = 0.05;
 
-/** Returns an axis over a span. With `rows`, the times in which nothing runs are cut out. */
-export function traceAxis(span: TraceSpan, rows: readonly TraceRow[] | null): TraceAxis {
-  const cuts = rows === null ? [] : waitsIn(span, rows);
-  const cutMs = cuts.reduce((sum, { from, to }) => sum + to - from, 0);
+/** Returns an axis over a span, from which waits are cut out. */
+export function traceAxis(span: TraceSpan, cuts: readonly TraceSpan[]): TraceAxis {
+  const cutMs = totalMs(cuts);
   const percentPerMs = (100 - cuts.length * CUT_PERCENT) / Math.max(1, span.to - span.from - cutMs);
   return {
     span,
@@ -38,6 +37,10 @@ export function traceAxis(span: TraceSpan, rows: readonly TraceRow[] | null): Tr
   };
 }
 
+export function totalMs(periods: readonly TraceSpan[]): number {
+  return periods.reduce((sum, { from, to }) => sum + to - from, 0);
+}
+
 const MAX_TICKS = 5;
 
 /** Returns the milliseconds between the ticks of an axis; `null` without even ticks: waits are cut out, or the span is too long. */
@@ -49,7 +52,7 @@ export function tickStep({ span, cuts }: TraceAxis): number | null {
 }
 
 /** Returns the long times of a span in which no row runs. */
-function waitsIn(span: TraceSpan, rows: readonly TraceRow[]): readonly TraceSpan[] {
+export function waitsIn(span: TraceSpan, rows: readonly TraceRow[]): readonly TraceSpan[] {
   const busy = joinPeriods(rows.flatMap(({ bars }) => bars.filter(isBusy)));
   const waits: TraceSpan[] = [];
   let at = span.from;

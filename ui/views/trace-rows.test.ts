@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { EventDetails, StepIntrospection } from '../../server/dashboard/protocol.js';
 import { SERVER_NOW } from '../testing/test-data.js';
-import { traceAxis } from './trace-axis.js';
+import { traceAxis, waitsIn } from './trace-axis.js';
 import { spanOf, traceRows } from './trace-rows.js';
 
 function eventOf(id: string, rest: Partial<EventDetails> = {}): EventDetails {
@@ -260,7 +260,7 @@ test('the rows of a random request are its tree, and their bars its times', () =
         const ran = bars.filter(({ tone }) => tone !== 'waiting').reduce((sum, { from, to }) => sum + to - from, 0);
         expect(ran).toBe(event.attempts.reduce((sum, { startedAt, endedAt = now }) => sum + endedAt - startedAt, 0));
         for (const bar of bars) {
-          const axes = [traceAxis(span, null), traceAxis(span, rows)];
+          const axes = [traceAxis(span, []), traceAxis(span, waitsIn(span, rows))];
           for (const { place } of axes) {
             expect(place(bar.from)).toBeGreaterThanOrEqual(0);
             expect(place(bar.to)).toBeGreaterThanOrEqual(place(bar.from));

@@ -4,7 +4,7 @@ import type { FailureRecord } from '../../../server/dashboard/protocol.js';
 import { formatAge, formatAgo } from '../../format/duration.js';
 import { replayTypeCode } from '../../format/hub-code.js';
 import { formatCount } from '../../format/number.js';
-import { CodeToCopy } from '../../shared/copy-button.js';
+import { CopyCode } from '../../shared/copy-button.js';
 import { IdLink } from '../../shared/links.js';
 import { Ago } from '../../shared/times.js';
 import { PanelSection } from '../../shared/view-section.js';
@@ -135,7 +135,7 @@ export function DeadLetters({ type, count, transport }: DeadLettersProps): JSX.E
   const code = replayTypeCode(type, count, transport);
   return (
     <PanelSection title="Dead letters" period={`${formatCount(count)} open`}>
-      <CodeToCopy code={code} />
+      <CopyCode name="replay " code={code} />
     </PanelSection>
   );
 }
