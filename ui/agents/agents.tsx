@@ -36,7 +36,7 @@ export function Agents({ monitor, navigation }: AgentsProps): JSX.Element {
     <ViewSection
       view="agents"
       store={store}
-      aside={<span class="panel-period">since the start of the processes · costs in the currency of your prices</span>}
+      aside={<span class="panel-period">costs in the currency of your prices</span>}
       isEmpty={agents.length === 0}
       unknown={agents.some(({ name }) => name === open) ? null : open}
       hint={
@@ -72,12 +72,12 @@ export interface AgentTableProps {
 const AGENT_COLUMNS = [
   'Agent',
   'Model',
-  'Runs',
-  'Failure rate',
+  'Runs, since start',
+  'Failure rate, since start',
+  'Tokens per run, since start',
+  'p95, since start',
   'Tokens, 24 h',
-  'Tokens per run',
   'Cost, 24 h',
-  'p95',
   'Approvals',
   'Used by',
 ] as const;
@@ -87,18 +87,18 @@ function AgentTable({ agents, usesOf, open, now, query }: AgentTableProps): JSX.
   const [sorted, order] = useSorted(agents, ({ name }) => name, 'Tokens, 24 h', {
     Agent: ({ name }) => name,
     Model: ({ model }) => model,
-    Runs: (agent) => summarizeRuns(agent).total,
-    'Failure rate': (agent) => summarizeRuns(agent).failureRatio,
+    'Runs, since start': (agent) => summarizeRuns(agent).total,
+    'Failure rate, since start': (agent) => summarizeRuns(agent).failureRatio,
     'Tokens, 24 h': (agent) => spentInDay(agent, now).tokens,
-    'Tokens per run': (agent) => perRun(agent.tokenUsage.totalTokens, summarizeRuns(agent).begun),
+    'Tokens per run, since start': (agent) => perRun(agent.tokenUsage.totalTokens, summarizeRuns(agent).begun),
     'Cost, 24 h': (agent) => spentInDay(agent, now).cost,
-    p95: ({ durationMs }) => durationMs?.p95 ?? null,
+    'p95, since start': ({ durationMs }) => durationMs?.p95 ?? null,
     Approvals: ({ approvalsWaiting = null }) => approvalsWaiting,
   });
   const tokens = agents.reduce((sum, agent) => sum + spentInDay(agent, now).tokens, 0);
   return (
     <ViewTable
-      caption="Agents, with counts and durations since the start. The column headers sort."
+      caption="Agents, with their counts. The column headers sort."
       columns={AGENT_COLUMNS}
       class="agents-table"
       order={order}
@@ -246,7 +246,7 @@ function AgentRow({ agent, uses, isOpen, now, allTokens, query }: AgentRowProps)
       <ViewTableCell label="Model">
         <Name>{model}</Name>
       </ViewTableCell>
-      <ViewTableCell label="Runs">
+      <ViewTableCell label="Runs, since start">
         <Count value={total} />
         {exceptions.map(({ label, count }) => (
           <ViewTableNote key={label}>
@@ -254,15 +254,10 @@ function AgentRow({ agent, uses, isOpen, now, allTokens, query }: AgentRowProps)
           </ViewTableNote>
         ))}
       </ViewTableCell>
-      <ViewTableCell label="Failure rate" isFailed={(failureRatio ?? 0) > 0}>
+      <ViewTableCell label="Failure rate, since start" isFailed={(failureRatio ?? 0) > 0}>
         {formatPercent(failureRatio)}
       </ViewTableCell>
-      <ViewTableCell label="Tokens, 24 h">
-        <Count value={day.tokens} />
-        <ShareBar share={allTokens === 0 ? 0 : day.tokens / allTokens} />
-        {limitNotes(agent, 'tokens')}
-      </ViewTableCell>
-      <ViewTableCell label="Tokens per run">
+      <ViewTableCell label="Tokens per run, since start">
         {averageTokens(tokenUsage.totalTokens, begun)}
         {begun > 0 && cachedTokens !== undefined && (
           <ViewTableNote>{averageTokens(cachedTokens, begun)} cached</ViewTableNote>
@@ -272,12 +267,17 @@ function AgentRow({ agent, uses, isOpen, now, allTokens, query }: AgentRowProps)
         )}
         {tokenBudget !== undefined && <ViewTableNote>budget {formatCount(tokenBudget)}</ViewTableNote>}
       </ViewTableCell>
+      <ViewTableCell label="p95, since start">{formatPercentile(durationMs?.p95 ?? null)}</ViewTableCell>
+      <ViewTableCell label="Tokens, 24 h">
+        <Count value={day.tokens} />
+        <ShareBar share={allTokens === 0 ? 0 : day.tokens / allTokens} />
+        {limitNotes(agent, 'tokens')}
+      </ViewTableCell>
       <ViewTableCell label="Cost, 24 h">
         {day.cost === null ? UNKNOWN : formatCost(day.cost)}
         {costBudget !== undefined && <ViewTableNote>budget {formatCost(costBudget)} per run</ViewTableNote>}
         {limitNotes(agent, 'cost')}
       </ViewTableCell>
-      <ViewTableCell label="p95">{formatPercentile(durationMs?.p95 ?? null)}</ViewTableCell>
       <ViewTableCell label="Approvals">
         {approvalsWaiting === undefined ? (
           UNKNOWN

@@ -48,17 +48,20 @@ export function App({ monitor: live, navigation, preferences }: AppProps): JSX.E
   const monitor = snapshots.shown;
   const showHelp = (): void => help.current?.showModal();
   const [isGoing, setGoing] = useState(false);
-  const action = (label: string, icon: PaletteItem['icon'], run: () => void): PaletteItem => {
-    return { key: `action ${label}`, label, kind: 'action', icon, run };
+  const action = (label: string, icon: PaletteItem['icon'], run: () => void, keys?: string): PaletteItem => {
+    return { key: `action ${label}`, label, kind: 'action', icon, run, keys };
   };
   const actions = (): readonly PaletteItem[] => [
-    action('Refresh now', 'refresh', () => monitor.refresh()),
-    action(`${navigation.route.value.every === 'off' ? 'Resume' : 'Pause'} updates`, 'pause', () =>
-      togglePause(navigation),
+    action('Refresh now', 'refresh', () => monitor.refresh(), 'r'),
+    action(
+      `${navigation.route.value.every === 'off' ? 'Resume' : 'Pause'} updates`,
+      'pause',
+      () => togglePause(navigation),
+      'p',
     ),
-    action('Change the theme', 'ring', () => cycleTheme(preferences)),
+    action('Change the theme', 'ring', () => cycleTheme(preferences), 't'),
     action('Snapshot', 'snapshot', () => snapshotDialog.current?.showModal()),
-    action('Keyboard shortcuts', 'help', showHelp),
+    action('Keyboard shortcuts', 'help', showHelp, '?'),
   ];
   // Before the first paint, which shows the rows: a key that is pressed then must not be lost.
   useLayoutEffect(

@@ -3,7 +3,8 @@ import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { useActions } from '../actions/actions.js';
 import { Icon, type IconName } from '../shared/icon.js';
 import type { HubStore } from '../state/hub-store.js';
-import { type Navigation, VIEW_LABEL, VIEWS, viewPath } from '../state/navigation.js';
+import { type Navigation, VIEW_LABEL, type View, viewPath } from '../state/navigation.js';
+import { VIEW_KEYS } from './shortcuts.js';
 
 /** Command of the palette: a view, an item of a view, or an action of the page. */
 export interface PaletteItem {
@@ -13,6 +14,8 @@ export interface PaletteItem {
   /** Kind of the item, such as "event type". */
   readonly kind: string;
   readonly icon: IconName;
+  /** Keys that do the same. */
+  readonly keys?: string | undefined;
   readonly run: () => void;
 }
 
@@ -99,7 +102,10 @@ export function Palette({ store, navigation, actions, onClose }: PaletteProps): 
           >
             <Icon name={item.icon} />
             <bdi>{item.label}</bdi>
-            <span class="muted">{item.kind}</span>
+            <span class="muted">
+              {item.kind}
+              {item.keys && <kbd>{item.keys}</kbd>}
+            </span>
           </div>
         ))}
       </div>
@@ -110,7 +116,7 @@ export function Palette({ store, navigation, actions, onClose }: PaletteProps): 
 
 /** Returns the views, and the items that have a place in one. */
 function collectPlaces({ rows, workflows, agents, schedules }: HubStore, navigation: Navigation): PaletteItem[] {
-  const place = (view: (typeof VIEWS)[number], name: string, kind: string, icon: IconName): PaletteItem => ({
+  const place = (view: View, name: string, kind: string, icon: IconName): PaletteItem => ({
     key: viewPath(view, name),
     label: name,
     kind,
@@ -118,11 +124,12 @@ function collectPlaces({ rows, workflows, agents, schedules }: HubStore, navigat
     run: () => navigation.go({ view, name }),
   });
   return [
-    ...VIEWS.map(
-      (view): PaletteItem => ({
+    ...Object.entries(VIEW_KEYS).map(
+      ([key, view]): PaletteItem => ({
         key: viewPath(view),
         label: VIEW_LABEL[view],
         kind: 'view',
+        keys: `g ${key}`,
         icon: 'closed',
         run: () => navigation.go({ view, name: null }),
       }),

@@ -21,7 +21,7 @@ const SHORTCUTS: readonly (readonly [key: string, action: string])[] = [
 ];
 
 /** Letters that open a view after "g". */
-const VIEW_KEYS: Readonly<Record<string, Exclude<View, 'requests'>>> = {
+export const VIEW_KEYS: Readonly<Record<string, Exclude<View, 'requests'>>> = {
   e: 'events',
   x: 'errors',
   f: 'flow',

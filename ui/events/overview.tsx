@@ -55,7 +55,9 @@ function KpiStrip({ store, serverNow }: KpiStripProps): JSX.Element {
     : ((recent && ratePerSecond(recent.minutes, hubNow, startedAt)) ?? null);
   const received = isSelected ? counts?.received : metrics?.received;
   const failed = counts && counts.failed - counts.cancelled;
-  const oldest = metrics?.oldestPendingAt;
+  // As the problems above, which count runs too.
+  const open = metrics && [metrics, ...store.workflows.value.map((workflow) => workflow.metrics)];
+  const oldest = Math.min(...(open ?? []).map(({ oldestPendingAt = Number.POSITIVE_INFINITY }) => oldestPendingAt));
   const periodOf = (period: string): string => (isSelected ? 'selected' : period);
   return (
     <dl class="kpis">
@@ -82,10 +84,10 @@ function KpiStrip({ store, serverNow }: KpiStripProps): JSX.Element {
         <>
           <Kpi
             label="Pending"
-            period={oldest === undefined ? 'now' : `oldest ${formatAge(serverNow - oldest)}`}
-            title="Events that have not ended: waiting, delayed, suspended or running"
+            period={Number.isFinite(oldest) ? `oldest ${formatAge(serverNow - oldest)}` : 'now'}
+            title="Events and runs that have not ended: waiting, delayed, suspended or running"
           >
-            {metrics ? <Count value={metrics.pending} /> : UNKNOWN}
+            {open ? <Count value={open.reduce((sum, { pending }) => sum + pending, 0)} /> : UNKNOWN}
           </Kpi>
           <Kpi
             label="Waiting p95"

@@ -47,12 +47,19 @@ export function ViewTable({ caption, columns, children, class: name = '', order 
 }
 
 function ColumnHeader({ label, order }: { label: string; order: TableOrder | undefined }): JSX.Element {
-  if (order?.sortable.includes(label) !== true) return <th scope="col">{label}</th>;
+  const [name, period] = label.split(', ');
+  const title = (
+    <>
+      {name}
+      {period !== undefined && <span class="view-table-note">{period}</span>}
+    </>
+  );
+  if (order?.sortable.includes(label) !== true) return <th scope="col">{title}</th>;
   const isSorted = order.column === label;
   return (
     <th scope="col" aria-sort={isSorted ? (order.isDown ? 'descending' : 'ascending') : 'none'}>
       <button type="button" class="view-sort" onClick={() => order.sort(label)}>
-        {label}
+        {title}
         {isSorted && <Icon name={order.isDown ? 'down' : 'up'} />}
       </button>
     </th>

@@ -72,7 +72,6 @@ test('groups show their failures of the last 24 hours, and filter by release and
   const cells = within(screen.getByRole('row', { name: /CardError/ })).getAllByRole('cell');
   expect(cells.map(({ textContent }) => textContent)).toEqual([
     'order.paid',
-    '',
     '7',
     '1230 attempts',
     '1 d ago',

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import type { ErrorGroup, ErrorHour, ReleaseIntrospection } from '../../server/dashboard/protocol.js';
 import { ErrorGroupActions } from '../actions/subject-actions.js';
 import { latestRelease } from '../charts/release-marks.js';
-import { formatCount } from '../format/number.js';
+import { counted, formatCount } from '../format/number.js';
 import { Segments } from '../shared/choices.js';
 import { Count } from '../shared/counts.js';
 import { Icon } from '../shared/icon.js';
@@ -93,7 +93,7 @@ function matches(
   return filter === 'all' || (filter === 'new' ? isNew(group, release, now) : group.deadLetters > 0);
 }
 
-const COLUMNS = ['Error', 'In', 'Last 24 h', 'Failures, 24 h', 'Failures', 'First seen', 'Last seen', 'Dead letters'];
+const COLUMNS = ['Error', 'In', 'Failures, 24 h', 'All failures', 'First seen', 'Last seen', 'Dead letters'];
 
 /** Number of groups that are shown first. */
 const SHOWN = 30;
@@ -111,7 +111,7 @@ function ErrorTable({ groups, release, now, query }: ErrorTableProps): JSX.Eleme
     Error: ({ name, message }) => `${name} ${message}`,
     In: ({ eventType, workflow }) => eventType ?? workflow ?? '',
     'Failures, 24 h': ({ history }) => sum(bars24h(history, now)),
-    Failures: ({ failures }) => failures,
+    'All failures': ({ failures }) => failures,
     'First seen': ({ firstSeenAt }) => firstSeenAt,
     'Last seen': ({ lastSeenAt }) => lastSeenAt,
     'Dead letters': ({ deadLetters }) => deadLetters,
@@ -178,17 +178,15 @@ function ErrorRows({ group, isNew: isRecent, release, now, query }: ErrorRowsPro
             query={query}
           />
         </ViewTableCell>
-        <ViewTableCell label="Last 24 h">
-          <HourLine hours={hours} />
-        </ViewTableCell>
         <ViewTableCell label="Failures, 24 h">
-          <Count value={sum(hours)} />
+          <span class="error-day">
+            <HourLine hours={hours} />
+            <Count value={sum(hours)} />
+          </span>
         </ViewTableCell>
-        <ViewTableCell label="Failures">
+        <ViewTableCell label="All failures">
           <Count value={failures} />
-          {attempts > failures && (
-            <ViewTableNote>{attempts === 1 ? '1 attempt' : `${formatCount(attempts)} attempts`}</ViewTableNote>
-          )}
+          {attempts > failures && <ViewTableNote>{counted(attempts, 'attempt')}</ViewTableNote>}
         </ViewTableCell>
         <Seen label="First seen" at={firstSeenAt} release={firstRelease} now={now} />
         <Seen label="Last seen" at={lastSeenAt} release={lastRelease} now={now} />

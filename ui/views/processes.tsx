@@ -7,7 +7,7 @@ import { HistoryChart } from '../charts/history-chart.js';
 import { lossMarks } from '../charts/release-marks.js';
 import { viewerTimeZone } from '../format/clock-time.js';
 import { formatAge, formatAgo } from '../format/duration.js';
-import { formatCount, formatPercent, UNKNOWN } from '../format/number.js';
+import { counted, formatCount, formatPercent, UNKNOWN } from '../format/number.js';
 import { IdLink, TypeLink } from '../shared/links.js';
 import { Name } from '../shared/name.js';
 import { MomentAndAge } from '../shared/times.js';
@@ -22,17 +22,7 @@ export interface ProcessesProps {
   readonly navigation: Navigation;
 }
 
-const COLUMNS = [
-  'Process',
-  'Service',
-  'Release',
-  'Running',
-  'Slots',
-  'Heap',
-  'Loop busy',
-  'Started',
-  'Handles',
-] as const;
+const COLUMNS = ['Service', 'Release', 'Slots taken', 'Heap', 'Loop busy', 'Started', 'Handles'] as const;
 
 /** Number of processes that are shown first. */
 const SHOWN_PROCESSES = 20;
@@ -120,21 +110,18 @@ function LostProcesses({ lost, now }: { readonly lost: readonly LostProcess[]; r
       </h3>
       <ViewTable
         caption="Processes that ended in the last hour without a stop, the latest first"
-        columns={['Process', 'Service', 'Release', 'Gone', 'Started']}
+        columns={['Service', 'Release', 'Gone', 'Started']}
         class="lost-table"
       >
-        <BoundedRows items={lost} limit={SHOWN_PROCESSES} noun="processes" columns={5}>
+        <BoundedRows items={lost} limit={SHOWN_PROCESSES} noun="processes" columns={4}>
           {({ id, service, host, pid, release, startedAt, lostAt, active }) => (
             <tr key={id}>
               <th scope="row">
-                <Name class="view-table-name">{host}</Name>
+                <Name class="view-table-name">{service}</Name>
                 <ViewTableNote>
-                  pid {pid} · hub {id}
+                  {host} · pid {pid} · hub {id}
                 </ViewTableNote>
               </th>
-              <ViewTableCell label="Service">
-                <Name>{service}</Name>
-              </ViewTableCell>
               <ViewTableCell label="Release">{release === undefined ? UNKNOWN : <Name>{release}</Name>}</ViewTableCell>
               <ViewTableCell label="Gone" isFailed>
                 {formatAgo(now - lostAt)}
@@ -153,7 +140,7 @@ function LostProcesses({ lost, now }: { readonly lost: readonly LostProcess[]; r
 
 function releasedText(active: number): string {
   if (active === 0) return 'ran no event';
-  return `${formatCount(active)} running ${active === 1 ? 'event' : 'events'} released`;
+  return `${counted(active, 'running event')} released`;
 }
 
 /** Event types with slots of their own: how many are taken now, and what waits for them. */
@@ -183,15 +170,7 @@ function TypeSlots({ monitor, query }: PartProps): JSX.Element | null {
                   {isFull && <span class="tag is-full">full</span>}
                 </th>
                 <ViewTableCell label="Slots taken">
-                  <span class="slots">
-                    {formatCount(taken)} of {formatCount(all)}
-                    <meter
-                      min={0}
-                      max={all}
-                      value={Math.min(taken, all)}
-                      aria-label={`${taken} of ${all} slots taken`}
-                    />
-                  </span>
+                  <Slots taken={taken} all={all} />
                 </ViewTableCell>
                 <ViewTableCell label="Pending">{formatCount(row.count('pending'))}</ViewTableCell>
                 <ViewTableCell label="Oldest">
@@ -203,6 +182,15 @@ function TypeSlots({ monitor, query }: PartProps): JSX.Element | null {
         </BoundedRows>
       </ViewTable>
     </>
+  );
+}
+
+function Slots({ taken, all }: { taken: number; all: number }): JSX.Element {
+  return (
+    <span class="slots">
+      {formatCount(taken)} of {formatCount(all)}
+      <meter min={0} max={all} value={Math.min(taken, all)} aria-label={`${taken} of ${all} slots taken`} />
+    </span>
   );
 }
 
@@ -262,29 +250,20 @@ function ProcessRow({ process, handles, now, query, paused }: ProcessRowProps): 
   return (
     <tr>
       <th scope="row">
-        <Name class="view-table-name">{host}</Name>
+        <PauseButton target={{ kind: 'service', name: service }} paused={paused} />
+        <Name class="view-table-name">{service}</Name>
         <ViewTableNote>
-          pid {pid} · hub {id} · Hubline {version}
+          {host} · pid {pid} · hub {id} · Hubline {version}
         </ViewTableNote>
       </th>
-      <ViewTableCell label="Service">
-        <Name>{service}</Name>
-        <PauseButton target={{ kind: 'service', name: service }} paused={paused} />
-      </ViewTableCell>
       <ViewTableCell label="Release">{release === undefined ? UNKNOWN : <Name>{release}</Name>}</ViewTableCell>
-      <ViewTableCell label="Running">
-        {formatCount(active)}
+      <ViewTableCell label="Slots taken">
+        <Slots taken={active} all={slots} />
         {process.isolated !== undefined && (
           <ViewTableNote>
             one alone: <IdLink id={process.isolated.id} name="event" query={query} />
           </ViewTableNote>
         )}
-      </ViewTableCell>
-      <ViewTableCell label="Slots">
-        <span class="slots">
-          {formatCount(slots)}
-          <meter min={0} max={slots} value={Math.min(active, slots)} aria-label={`${active} of ${slots} slots taken`} />
-        </span>
       </ViewTableCell>
       <ViewTableCell label="Heap">
         {process.heapBytes === undefined ? UNKNOWN : `${formatCount(Math.round(process.heapBytes / 1_048_576))} MiB`}
@@ -307,10 +286,8 @@ function Handled({ handles, query }: Pick<ProcessRowProps, 'handles' | 'query'>)
   const { events = [], workflows = [] } = handles ?? {};
   if (events.length + workflows.length === 0) return <>nothing; it only emits or reads</>;
   const counts = [
-    ...(events.length > 0 ? [`${formatCount(events.length)} event ${events.length === 1 ? 'type' : 'types'}`] : []),
-    ...(workflows.length > 0
-      ? [`${formatCount(workflows.length)} ${workflows.length === 1 ? 'workflow' : 'workflows'}`]
-      : []),
+    ...(events.length > 0 ? [counted(events.length, 'event type')] : []),
+    ...(workflows.length > 0 ? [counted(workflows.length, 'workflow')] : []),
   ];
   return (
     <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>

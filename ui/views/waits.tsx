@@ -21,7 +21,7 @@ export interface WaitsProps {
   readonly navigation: Navigation;
 }
 
-const APPROVAL_COLUMNS = ['Run', 'Tool', 'Since', 'Timeout', 'Approve'] as const;
+const APPROVAL_COLUMNS = ['Run', 'Call', 'Since', 'Timeout', 'Approve'] as const;
 const WAIT_COLUMNS = ['Run', 'Waits for', 'Since', 'Until'] as const;
 
 /** Numbers of rows that are shown first: the lists may have hundreds. */
@@ -126,13 +126,8 @@ function ApprovalRow({ wait, now, query, transport }: RowProps & { transport: st
         <TypeLink class="view-table-name" kind={wait.kind} type={wait.type} query={query} />
         <RunId wait={wait} query={query} />
       </th>
-      <ViewTableCell label="Tool">
-        <strong>
-          <Name>{toolOf(wait)}</Name>
-        </strong>
-        <ViewTableNote>
-          <Name>{step.name}</Name>
-        </ViewTableNote>
+      <ViewTableCell label="Call">
+        <Name>{step.name}</Name>
       </ViewTableCell>
       <SinceCell wait={wait} now={now} />
       <ViewTableCell label="Timeout">
