@@ -179,7 +179,7 @@ export interface WaitsBody extends WaitSummary {
 export interface ScheduleOutlook {
   readonly service: string;
   readonly name: string;
-  /** When it is due, in words; absent for rare cron expressions. */
+  /** When it is due, in words; absent for rare cron expressions and parts of a second. */
   readonly words?: string;
   /** The next 48 at most, in epoch milliseconds. */
   readonly dueAt: readonly number[];

@@ -115,7 +115,11 @@ export class PostgresManager implements TransportManager {
 
   async publish(envelopes: readonly Envelope[]): Promise<readonly Receipt[]> {
     if (envelopes.length === 0) return [];
-    const reply = await this.#emits.add({ events: eventItems(envelopes), ids: envelopes.map(({ id }) => id) });
+    const reply = await this.#emits.add({
+      events: eventItems(envelopes),
+      ids: envelopes.map(({ id }) => id),
+      types: envelopes.map(({ type }) => type),
+    });
     if (reply instanceof Error) throw reply;
     return reply;
   }
@@ -157,7 +161,10 @@ export class PostgresManager implements TransportManager {
       const args = [events, this.service, this.#origin, maxPending, member, room];
       return readFields(await this.#database.call('accept', args));
     };
-    const { work, others } = await (this.#consumer?.accept(receipts.length, accept) ?? accept(0, 0));
+    const { work, others } = await (this.#consumer?.accept(
+      emits.flatMap(({ types }) => types),
+      accept,
+    ) ?? accept(0, 0));
     this.#consumer?.onWork(readList(work).map(readNumber));
     for (const other of readList(others)) receipts[readNumber(itemOf(other, 0))] = readReceipt(itemOf(other, 1));
     let from = 0;
@@ -177,6 +184,7 @@ interface Emit {
   /** As items of a JSON array. */
   readonly events: string;
   readonly ids: readonly string[];
+  readonly types: readonly string[];
 }
 
 function readReceipt(value: unknown): Receipt {

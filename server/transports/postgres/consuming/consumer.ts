@@ -52,6 +52,7 @@ export class Consumer implements NotificationListener, EventStarter {
   readonly #session: ReservedSession;
   readonly #lost: LostEvents;
   readonly #floor = new ClaimFloor();
+  #queueOf: ReadonlyMap<string, number> = new Map();
   /** Ids of the queues, the one that was served last at the end. */
   #queues: number[] = [];
   /** Queues that may have events to take. */
@@ -62,6 +63,7 @@ export class Consumer implements NotificationListener, EventStarter {
   #member = 0;
   #claiming: Promise<void> | undefined;
   #isClaimWanted = false;
+  /** A due time has passed since the last claim. */
   #isDue = false;
   #isClosing = false;
   /** It is a member of its fleet, and renews its locks. */
@@ -137,14 +139,18 @@ export class Consumer implements NotificationListener, EventStarter {
   /**
    * Makes a call that accepts events, and leases to this process those that may start at once.
    *
-   * @param count number of events
+   * @param types types of the events
    * @param accept makes the call for this member of the fleet. `room`: number of events that may start
    */
-  async accept(count: number, accept: (member: number, room: number) => Promise<Fields>): Promise<Fields> {
+  async accept(types: readonly string[], accept: (member: number, room: number) => Promise<Fields>): Promise<Fields> {
     const mayStart = !this.#isClosing && this.#isBeating && this.#claiming === undefined && !loneEvents.isReserved;
+    const count = types.filter((type) => {
+      const queue = this.#queueOf.get(type);
+      return queue !== undefined && !this.#limited.has(queue);
+    }).length;
     // To look if others have to start before would take long.
-    const room =
-      mayStart && this.#floor.until === 0 ? Math.max(0, Math.min(count, this.#concurrency - this.active)) : 0;
+    const isQuick = mayStart && this.#floor.until === 0;
+    const room = isQuick ? Math.max(0, Math.min(count, this.#concurrency - this.active)) : 0;
     this.#reserved += room;
     const accepting = this.#noting(async () => {
       let reply: Fields;
@@ -175,14 +181,16 @@ export class Consumer implements NotificationListener, EventStarter {
   }
 
   onChange(seq: number): void {
-    for (const noted of this.#noted) noted.push(() => this.onChange(seq));
-    this.#deliveries.get(seq)?.readNewEntries();
+    const read = (): void => this.#deliveries.get(seq)?.readNewEntries();
+    for (const noted of this.#noted) noted.push(read);
+    read();
   }
 
   onEnd(seq: number, reason: string | undefined): void {
     if (reason === undefined) return;
-    for (const noted of this.#noted) noted.push(() => this.onEnd(seq, reason));
-    this.#deliveries.get(seq)?.revoke(errorOf(readError(JSON.parse(reason))));
+    const revoke = (): void => this.#deliveries.get(seq)?.revoke(errorOf(readError(JSON.parse(reason))));
+    for (const noted of this.#noted) noted.push(revoke);
+    revoke();
   }
 
   onMissed(isOwn: boolean): void {
@@ -257,15 +265,18 @@ export class Consumer implements NotificationListener, EventStarter {
       declaredOf(declared),
       formerConnectionMs,
     ];
-    const { member, queues } = readFields(await this.#session.call('join_member', args));
+    const reply = readFields(await this.#session.call('join_member', args));
+    const { member, queues } = reply;
     this.#member = readNumber(member);
-    const queueOf = new Map(Object.entries(readFields(queues)).map(([type, queue]) => [type, readNumber(queue)]));
-    this.#queues = [...queueOf.values()];
-    const queuesOf = (some: readonly Subscription[]): Set<number> =>
-      new Set(some.flatMap(({ type }) => queueOf.get(type) ?? []));
-    const hasSlots = ({ concurrency, rate }: Subscription): boolean => concurrency !== undefined || rate !== undefined;
-    this.#slotted = queuesOf(subscriptions.filter(hasSlots));
-    this.#limited = queuesOf(subscriptions.filter((each) => hasSlots(each) || each.perKey !== undefined));
+    this.#queueOf = new Map(Object.entries(readFields(queues)).map(([type, queue]) => [type, readNumber(queue)]));
+    this.#queues = [...this.#queueOf.values()];
+    this.#learnLimits(reply);
+  }
+
+  /** Learns which queues have limits: of the process that joined last, which may have another version. */
+  #learnLimits({ slotted, limited }: Fields): void {
+    this.#slotted = new Set(readList(slotted).map(readNumber));
+    this.#limited = new Set(readList(limited).map(readNumber));
   }
 
   get #description(): string {
@@ -304,7 +315,9 @@ export class Consumer implements NotificationListener, EventStarter {
         await this.#join();
         this.#claim();
       } else {
-        this.#learn(known, readFields(reply));
+        const news = readFields(reply);
+        this.#learnLimits(news);
+        this.#learn(known, news);
       }
     } catch (error) {
       logger.warn({ err: error }, 'could not renew the locks of the process; the next heartbeat repeats it');
@@ -389,23 +402,26 @@ export class Consumer implements NotificationListener, EventStarter {
   /**
    * Records outcomes, and takes events for the slots that they free in the same call.
    *
-   * @param freed events whose handlers have returned
+   * @param freed tokens of the deliveries whose handlers have returned
    */
   async #conclude(args: readonly Argument[], freed: ReadonlySet<number>): Promise<unknown> {
     // What holds the row of a queue with limits must not wait for an outcome.
     const open = new Set([...this.#open].filter((queue) => !this.#limited.has(queue)));
-    const mayClaim = !this.#isClosing && !loneEvents.isReserved && this.#claiming === undefined;
-    if (!mayClaim || open.size === 0 || this.#floor.until > 0 || !this.#hasRoom(freed.size))
-      return this.#recorder.persist('conclude', args);
+    // Those with keys would not have their turn.
+    const hasKeys = [...this.#open].some((queue) => this.#limited.has(queue) && !this.#slotted.has(queue));
+    const mayClaim = !this.#isClosing && !loneEvents.isReserved && this.#claiming === undefined && !hasKeys;
+    const record = (): Promise<unknown> => this.#recorder.persist('conclude', args);
+    if (!mayClaim || open.size === 0 || this.#floor.until > 0 || !this.#hasRoom(freed.size)) return record();
     const claim = this.#nextClaim(open, freed);
+    // Not repeated: each repetition would claim more.
     const concluding = this.#noting(async () => {
-      const reply = readFields(await this.#recorder.persist('conclude_and_claim', [...args, ...claim.args]));
+      const reply = readFields(await this.#parts.database.call('conclude_and_claim', [...args, ...claim.args]));
       if (reply['claimed'] === null) claim.restore();
       else claim.take(reply['claimed']);
       return reply['results'];
     });
     this.#follow(concluding.then(() => {}, claim.restore));
-    return concluding;
+    return concluding.catch(record);
   }
 
   /** Makes a call. Messages about runs that it leases may arrive before its reply: they are repeated after it. */
@@ -420,11 +436,11 @@ export class Consumer implements NotificationListener, EventStarter {
     }
   }
 
-  /** Begins a claim. @param freed events whose slots are free when the call takes effect */
+  /** Begins a claim. @param freed tokens of deliveries whose slots are free when the call takes effect */
   #nextClaim(wanted: ReadonlySet<number>, freed: ReadonlySet<number>): NextClaim {
     const { clock } = this.#parts;
     const running = new Map<number, number>();
-    const remaining = [...this.#deliveries.values()].filter(({ seq }) => !freed.has(seq));
+    const remaining = [...this.#deliveries.values()].filter(({ token }) => !freed.has(token));
     for (const { queue } of [...remaining, ...this.#overdue]) running.set(queue, (running.get(queue) ?? 0) + 1);
     const { position, queues } = this.#floor.next(this.#queues, wanted, clock.monotonic());
     for (const queue of queues) this.#open.delete(queue);
@@ -514,7 +530,7 @@ export class Consumer implements NotificationListener, EventStarter {
     this.#wakeAt = at;
     this.#wake = clock.after(ms + 1, () => {
       this.#wakeAt = Number.POSITIVE_INFINITY;
-      // Times that are over resolve waits, whether there is room or not.
+      // Due times resolve waits, whether there is room or not.
       this.#isDue = true;
       this.#claim();
     });

@@ -1,10 +1,13 @@
+import { Pool } from 'pg';
 import { expect, it, onTestFinished } from 'vitest';
 import { envelope } from '../../contract/envelope.js';
 import type { Delivery, Outcome } from '../../delivery.js';
-import type { TransportManager } from '../../transport.js';
+import { silentLogger, type TransportManager } from '../../transport.js';
+import type { PostgresPool } from '../postgres-options.js';
 import { startTestPostgres } from '../postgres-stage.fixture.js';
+import { postgresTransport } from '../postgres-transport.js';
 
-const { admin, harness } = await startTestPostgres();
+const { admin, harness, url } = await startTestPostgres();
 
 const completed: Outcome = { status: 'completed', durationMs: 1, followUps: [], result: 'null' };
 
@@ -13,15 +16,19 @@ interface Shop {
   readonly held: Delivery[];
 }
 
-/** Connects a service with two slots, which holds what it receives. No poll finds anything. */
-async function startShop(): Promise<Shop> {
+/** Connects a service with two slots, or another number, which holds what it receives. No poll finds anything. */
+async function startShop(concurrency = 2): Promise<Shop> {
   const { connect } = await harness({ pollIntervalMs: 600_000, lockDurationMs: 600_000 });
   const shop = connect('shop');
   const held: Delivery[] = [];
   onTestFinished(async () => void (await shop.close({ drainMs: 0 })));
   await shop.start({
-    subscriptions: [{ type: 'order' }, { type: 'report', concurrency: 1 }],
-    concurrency: 2,
+    subscriptions: [
+      { type: 'order' },
+      { type: 'report', concurrency: 1 },
+      { type: 'mail', perKey: { concurrency: 1 } },
+    ],
+    concurrency,
     onDelivery: (delivery) => void held.push(delivery),
   });
   return { shop, held };
@@ -124,4 +131,64 @@ it('outcomes that are recorded with a claim are as durable as others, and take e
   await restore();
   const [counts] = await shop.counts.get(['order']);
   expect(counts?.total).toMatchObject({ completed: 2, pending: 0 });
+});
+
+it('an event that is decided apart starts before those of its call that come after it', async () => {
+  const { shop, held } = await startShop(1);
+  const first = envelope('order', { priority: 5, dedupe: { id: 'once', windowMs: 60_000 } });
+  const second = envelope('order', { priority: 0 });
+  await shop.publish([first, second]);
+  await expect.poll(() => held.length).toBe(1);
+  await held[0]?.commit(completed);
+  await expect.poll(() => idsOf(held)).toEqual([first.id, second.id]);
+});
+
+it('a type with keys has its turn while another type always has events that wait', async () => {
+  const { shop, held } = await startShop(1);
+  const orders = Array.from({ length: 6 }, () => envelope('order'));
+  await shop.publish(orders);
+  await shop.publish([envelope('mail', { key: 'ada' })]);
+  for (let ended = 0; ended < 3; ended += 1) {
+    await expect.poll(() => held.length).toBe(ended + 1);
+    await held[ended]?.commit(completed);
+  }
+  await expect.poll(() => held.length).toBe(4);
+  expect(held.map((delivery) => delivery.envelope.type)).toContain('mail');
+});
+
+it('a message that arrives while calls are under way is repeated once after each of them', async () => {
+  const pool = new Pool({ connectionString: url });
+  let reads = 0;
+  const counting: PostgresPool = {
+    connect: (callback) => pool.connect(callback),
+    query: (text, values) => {
+      if (text.includes('.news_json(')) reads += 1;
+      return pool.query(text, values);
+    },
+  };
+  const shop = postgresTransport({ pool: counting, schema: 'noted' }).connect({
+    service: 'shop',
+    logger: silentLogger,
+  });
+  onTestFinished(async () => {
+    await shop.close({ drainMs: 0 });
+    await pool.end();
+  });
+  await shop.start({ subscriptions: [{ type: 'order' }, { type: 'report' }], concurrency: 1, onDelivery: () => {} });
+  await shop.publish([envelope('order')]);
+  const { rows } = await admin.query('SELECT seq FROM noted.events');
+  const sending: Promise<void>[] = [];
+  for (let sender = 0; sender < 6; sender += 1) {
+    sending.push(
+      (async () => {
+        for (let n = 0; n < 30; n += 1) await shop.publish([envelope('report')]);
+      })(),
+    );
+    // Calls of one turn of the event loop would be one call.
+    for (let turn = 0; turn < 3; turn += 1) await new Promise(setImmediate);
+  }
+  await admin.query("SELECT pg_notify('hubline_noted', $1)", [`c${rows[0]?.['seq']}`]);
+  await Promise.all(sending);
+  await expect.poll(() => reads).toBeGreaterThan(0);
+  expect(reads).toBeLessThan(12);
 });

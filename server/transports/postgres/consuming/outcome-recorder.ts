@@ -16,7 +16,7 @@ const callLimits: BatchLimits<RecordedOutcome> = {
 /** Outcome as the functions of the schema read it. */
 interface RecordedOutcome {
   readonly json: string;
-  /** Event whose slot is free then; `undefined` if its handler has not returned. */
+  /** Token of the delivery whose slot is free then; `undefined` if its handler has not returned, or if its lease ended. */
   readonly freed: number | undefined;
 }
 
@@ -33,7 +33,7 @@ export class OutcomeRecorder {
    * @param member returns the id of the connection
    * @param registered returns a promise that resolves when callers that wait for ends are registered
    * @param wakeIn called with the milliseconds after which a wait resolves
-   * @param conclude makes the call that records outcomes, of which some free the slots of their events
+   * @param conclude makes the call that records outcomes, of which some free the slots of their deliveries
    */
   constructor(
     database: Database,
@@ -78,6 +78,6 @@ export class OutcomeRecorder {
   /** Records an outcome. @param isOverdue the handler keeps the slots of its type and its key */
   conclude(seq: number, token: number, outcome: Outcome, isOverdue: boolean): Promise<CommitResult> {
     const json = JSON.stringify({ ...outcomeFields(outcome), seq, token, isOverdue });
-    return this.#batch.add({ json, freed: isOverdue ? undefined : seq });
+    return this.#batch.add({ json, freed: isOverdue || token === 0 ? undefined : token });
   }
 }

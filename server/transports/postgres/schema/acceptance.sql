@@ -128,6 +128,7 @@ DECLARE
   positions bigint[];
   alone_types text[];
   is_alone boolean;
+  is_decided boolean;
   queues int[];
   started int[];
   routed bigint[];
@@ -140,8 +141,9 @@ DECLARE
   one record;
   i int;
 BEGIN
-  SELECT array_agg(e), array_agg(nextval('hub.positions')), coalesce(bool_or(e.receives IS NOT NULL OR e."cancelOn" IS NOT NULL OR e.recorded IS NOT NULL), false)
-  INTO events, positions, is_alone FROM json_populate_recordset(NULL::hub.envelope, emits) e;
+  SELECT array_agg(e), array_agg(nextval('hub.positions')), coalesce(bool_or(e.receives IS NOT NULL OR e."cancelOn" IS NOT NULL OR e.recorded IS NOT NULL), false),
+    bool_or(e."dedupeId" IS NOT NULL OR e.key IS NOT NULL AND (e.overlap IS NOT NULL OR e.replaces IS NOT NULL))
+  INTO events, positions, is_alone, is_decided FROM json_populate_recordset(NULL::hub.envelope, emits) e;
   IF events IS NULL THEN RETURN '{"work":[],"others":[],"deliveries":[]}'; END IF;
   -- A subscription does not end meanwhile.
   PERFORM pg_advisory_xact_lock_shared(hashtextextended('hub_channel', 7));
@@ -154,6 +156,8 @@ BEGIN
     OR EXISTS (SELECT FROM hub.queues q WHERE q.type = e.type AND q.is_debounced)
     OR EXISTS (SELECT FROM hub.queues q WHERE q.triggers IS NOT NULL AND q.triggers ? e.type)
     OR EXISTS (SELECT FROM hub.waits w WHERE w.event_type = e.type);
+  -- What is decided one after another may have to start before the rest.
+  IF is_decided OR cardinality(alone_types) > 0 THEN room := 0; END IF;
   IF room > 0 THEN
     -- A pause that is under way has the lock: the events wait for it.
     PERFORM FROM hub.members WHERE id = p_member FOR KEY SHARE SKIP LOCKED;

@@ -13,8 +13,16 @@ BEGIN
   END IF;
 END $$;
 
+-- Queues of a connection with slots of their own, and those with any limit.
+CREATE FUNCTION hub.slotted(p_member bigint) RETURNS json LANGUAGE sql STABLE AS $$
+  SELECT coalesce(json_agg(q.id), '[]') FROM hub.member_types m JOIN hub.queues q ON q.id = m.queue WHERE m.member = p_member AND q.has_slots
+$$;
+CREATE FUNCTION hub.limited(p_member bigint) RETURNS json LANGUAGE sql STABLE AS $$
+  SELECT coalesce(json_agg(q.id), '[]') FROM hub.member_types m JOIN hub.queues q ON q.id = m.queue WHERE m.member = p_member AND q.is_limited
+$$;
+
 -- Adds a connection with its subscriptions, each `{"type","settings"}`, and removes those that have died: one that lives for
--- less than a heartbeat takes their events too. Returns its id and its queues by type.
+-- less than a heartbeat takes their events too. Returns its id, its queues by type, and those with limits.
 CREATE FUNCTION hub.join_member(
   p_service text, p_description text, p_state text, ttl_ms float8, subscriptions json, declared json, former_ms bigint
 ) RETURNS json LANGUAGE plpgsql AS $$
@@ -54,7 +62,7 @@ BEGIN
   PERFORM hub.changed(0);
   SELECT coalesce(json_object_agg(q.type, q.id), '{}') INTO queues
   FROM hub.member_types m JOIN hub.queues q ON q.id = m.queue WHERE m.member = new_member;
-  RETURN json_build_object('member', new_member, 'queues', queues);
+  RETURN json_build_object('member', new_member, 'queues', queues, 'slotted', hub.slotted(new_member), 'limited', hub.limited(new_member));
 END $$;
 
 -- Starts the runs of the events that were kept for a service before it subscribed to their type. If it does not handle the
@@ -84,7 +92,7 @@ BEGIN
   UPDATE hub.queues SET is_subscribed = false WHERE id = p_queue AND NOT was_handled;
 END $$;
 
--- Starts nothing of some types of a service. It waits for claims that are under way.
+-- Starts nothing of some types of a service. It waits for claims and acceptances that are under way.
 CREATE FUNCTION hub.pause(p_service text, p_revision bigint, p_types jsonb) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM FROM hub.members WHERE service = p_service ORDER BY id FOR UPDATE;
@@ -146,7 +154,7 @@ BEGIN
 END $$;
 
 -- Extends the life of a connection, and removes those that have died. Returns null if the connection itself was removed;
--- otherwise `leased`, the tokens that it still leases, and what it may not know yet: `changed`, the runs with an entry or an
+-- otherwise `leased`, the tokens that it still leases; `slotted` and `limited`, its queues with limits; and what it may not know yet: `changed`, the runs with an entry or an
 -- offer; `ended`, the tokens whose events ended from outside, with the reasons; `dropped`, the reports of its runs; `work`, the
 -- queues with ready events, of which a notification may have been lost, and the time until the next ones are due.
 -- @param known events that it runs, with the number of their entries in `entries`
@@ -169,7 +177,7 @@ BEGIN
   FOR dead IN SELECT id FROM hub.members WHERE alive_until < hub.now_ms() AND id <> p_member ORDER BY id LOOP
     PERFORM hub.leave(dead, 1, former_ms);
   END LOOP;
-  -- The reply of a claim was lost with its connection.
+  -- The reply of a claim or an acceptance was lost with its connection.
   SELECT array_agg(seq) INTO unknown FROM hub.events
   WHERE owner = p_member AND state = 'a' AND seq <> ALL(known) AND started_at <= hub.now_ms() - ttl_ms;
   IF unknown IS NOT NULL THEN PERFORM hub.release_events(p_member, unknown, 0); END IF;
@@ -180,6 +188,7 @@ BEGIN
     'work', (SELECT coalesce(json_agg(id), '[]') FROM unnest(queues) x(id)
       WHERE EXISTS (SELECT FROM hub.events e WHERE e.queue = x.id AND e.state = 'r')),
     'wakeInMs', CASE WHEN due IS NOT NULL THEN greatest(0, due - hub.now_ms()) END,
+    'slotted', hub.slotted(p_member), 'limited', hub.limited(p_member),
     'leased', (SELECT coalesce(json_agg(token), '[]') FROM hub.events WHERE owner = p_member AND state = 'a'),
     'changed', (SELECT coalesce(json_agg(e.seq), '[]') FROM unnest(known, entries) k(seq, entries) JOIN hub.events e ON e.seq = k.seq
       WHERE e.is_run AND (e.entries > k.entries OR e.has_inbox AND hub.has_offers(e.seq))),

@@ -255,10 +255,16 @@ CREATE FUNCTION hub.conclude_and_claim(
   p_claiming bigint, concurrency int, p_queues int[], busy int[], running int[], p_floor bigint
 ) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
-  results json := hub.conclude(p_member, sender, outcomes, limits);
+  results json;
   durability text := current_setting('synchronous_commit');
+  may_claim boolean;
   claimed json;
 BEGIN
+  -- Before any event, as whoever removes the connection does.
+  PERFORM FROM hub.members WHERE id = p_claiming FOR KEY SHARE SKIP LOCKED;
+  may_claim := FOUND;
+  results := hub.conclude(p_member, sender, outcomes, limits);
+  IF NOT may_claim THEN RETURN json_build_object('results', results, 'claimed', NULL); END IF;
   BEGIN
     claimed := hub.claim(p_claiming, concurrency, p_queues, busy, running, p_floor);
   EXCEPTION WHEN OTHERS THEN
