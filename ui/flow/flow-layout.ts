@@ -25,6 +25,12 @@ export interface PlacedEdge {
   readonly path: string;
 }
 
+/** Column of nodes with edges, with the place of its left side and of what is below them. */
+interface Column {
+  readonly left: number;
+  readonly bottom: number;
+}
+
 /** Area of a service. */
 export interface PlacedService {
   readonly service: string;
@@ -65,17 +71,16 @@ export function layoutFlow({ nodes, edges }: FlowGraph, available: number): Flow
   const nodeWidth = Math.round(clamp(0.8 * unit, 168, 240));
   const columnGap = Math.round(clamp(unit - nodeWidth, 28, 72));
   const placed = new Map<string, PlacedNode>();
-  const columnLefts: number[] = [];
+  const columns: Column[] = [];
   const areas: PlacedService[] = [];
   let x = 0;
   let height = 0;
   for (const { service, linked, loose } of services) {
     const used = [...new Set(linked.map(rankOf))].sort((a, b) => a - b);
-    const columns = used.map((rank) => linked.filter((node) => rankOf(node) === rank));
+    const ranked = used.map((rank) => linked.filter((node) => rankOf(node) === rank));
     let bottom = HEAD;
-    for (const [index, column] of columns.entries()) {
+    for (const [index, column] of ranked.entries()) {
       const left = x + PADDING + index * (nodeWidth + columnGap);
-      columnLefts.push(left);
       for (const [row, node] of orderColumn(column, edges, placed).entries()) {
         const y = HEAD + row * (NODE_HEIGHT + ROW_GAP);
         placed.set(node.id, { node, x: left, y, height: NODE_HEIGHT });
@@ -83,16 +88,19 @@ export function layoutFlow({ nodes, edges }: FlowGraph, available: number): Flow
       }
     }
     // As many columns as the linked nodes take, and more if there are many.
-    const looseColumns = Math.max(columns.length, Math.ceil(loose.length / 36), 1);
+    const looseColumns = Math.max(ranked.length, Math.ceil(loose.length / 36), 1);
     const gap = bottom > HEAD && loose.length > 0 ? 2 * ROW_GAP : 0;
     for (const [index, node] of loose.entries()) {
-      const left = x + PADDING + (index % looseColumns) * (nodeWidth + (columns.length > 0 ? columnGap : ROW_GAP));
+      const left = x + PADDING + (index % looseColumns) * (nodeWidth + (ranked.length > 0 ? columnGap : ROW_GAP));
       placed.set(node.id, {
         node,
         x: left,
         y: bottom + gap + Math.floor(index / looseColumns) * (LOOSE_HEIGHT + LOOSE_GAP),
         height: LOOSE_HEIGHT,
       });
+    }
+    for (let index = 0; index < Math.max(1, ranked.length); index += 1) {
+      columns.push({ left: x + PADDING + index * (nodeWidth + columnGap), bottom });
     }
     const all = [...linked, ...loose].flatMap(({ id }) => placed.get(id) ?? []);
     const right = Math.max(...all.map((place) => place.x + nodeWidth)) + PADDING;
@@ -109,7 +117,7 @@ export function layoutFlow({ nodes, edges }: FlowGraph, available: number): Flow
     edges: edges.flatMap((edge, index) => {
       const [from, to] = [placed.get(edge.from), placed.get(edge.to)];
       if (from === undefined || to === undefined) return [];
-      const crossed = columnLefts.filter((left) => left > from.x && left < to.x);
+      const crossed = columns.filter(({ left }) => left > from.x && left < to.x);
       return { edge, path: pathOf(from, to, nodeWidth, crossed, ((index % 3) - 1) * LANE_GAP) };
     }),
   };
@@ -158,24 +166,26 @@ function orderColumn(
  * Returns the path data of an edge. Between the columns that it crosses it runs in the gap between two rows, not behind
  * nodes.
  *
- * @param crossed left sides of those columns
+ * @param crossed those columns
  * @param offset distance from the middle of the gap, which edges share
  */
 function pathOf(
   from: PlacedNode,
   to: PlacedNode,
   nodeWidth: number,
-  crossed: readonly number[],
+  crossed: readonly Column[],
   offset: number,
 ): string {
   const [x1, y1] = [from.x + nodeWidth, from.y + NODE_HEIGHT / 2];
   const [x4, y4] = [to.x, to.y + NODE_HEIGHT / 2];
-  const [first, last = 0] = [crossed[0], crossed.at(-1)];
-  if (first !== undefined) {
-    const row = Math.round(((y1 + y4) / 2 - HEAD + ROW_GAP / 2) / (NODE_HEIGHT + ROW_GAP));
+  const [first, last] = [crossed[0], crossed.at(-1)];
+  if (first !== undefined && last !== undefined) {
+    const bottom = Math.min(...crossed.map((column) => column.bottom));
+    const middle = Math.min((y1 + y4) / 2, bottom - ROW_GAP / 2);
+    const row = Math.round((middle - HEAD + ROW_GAP / 2) / (NODE_HEIGHT + ROW_GAP));
     const lane = HEAD + row * (NODE_HEIGHT + ROW_GAP) - ROW_GAP / 2 + offset;
-    const end = last + nodeWidth;
-    return `M${x1} ${y1}${bendTo(x1, y1, first, lane)}H${end}${bendTo(end, lane, x4, y4)}`;
+    const end = last.left + nodeWidth;
+    return `M${x1} ${y1}${bendTo(x1, y1, first.left, lane)}H${end}${bendTo(end, lane, x4, y4)}`;
   }
   if (x4 >= x1) return `M${x1} ${y1}${bendTo(x1, y1, x4, y4)}`;
   // A way back, or to a node in the same column, leaves and arrives on a wider arc.

@@ -68,10 +68,10 @@ export function Flow({ monitor, navigation }: FlowProps): JSX.Element {
       ) : (
         <>
           <p class="flow-keys">
-            <span>starts, or follows a success</span>
+            <span>starts, or follows a success or any end</span>
             <span class="is-failure">follows a failure</span>
             <span class="is-invoke">invokes</span>
-            <span class="is-schedule">no event counted in 5 min</span>
+            <span class="is-schedule">schedule, or no event in 5 min</span>
           </p>
           <FlowMap graph={isWhole ? graph : busy} monitor={monitor} navigation={navigation} />
         </>
