@@ -219,8 +219,7 @@ test('a type whose only slot is taken is not idle: in its row, its panel and amo
   await expect(slots.first().locator('[data-label="Pending"]')).toHaveText('3');
   await expect(slots.last()).toContainText(/^order\.paid0 of 4/);
   const row = page.getByRole('row', { name: /pid/ });
-  await expect(row.locator('[data-label="Release"]')).toHaveText('1.5.0');
-  await expect(row.getByRole('rowheader')).toContainText(/· Hubline \d+\./);
+  await expect(row.locator('[data-label="Release"]')).toHaveText(/^1\.5\.0Hubline \d+\./);
 });
 
 test('new views: headings, tables with captions, and a text for each state', { tag: '@any-width' }, async ({
@@ -290,7 +289,7 @@ test('new views: headings, tables with captions, and a text for each state', { t
         - rowgroup:
           - row:
             - rowheader /shop .*pid/
-            - cell "v1"
+            - cell /v1 Hubline/
             - cell "0 of 100":
               - meter "0 of 100 slots taken"
             - cell /MiB/

@@ -98,10 +98,14 @@ function EventsBody({ monitor, navigation, focusRef }: Omit<EventsProps, 'search
     return <EventTable store={store} order={order} navigation={navigation} focusRef={focusRef} />;
   }
   const other = placeOf(store, route.q);
-  const goodNews = route.q.trim() === '' ? GOOD_NEWS.get(route.show) : undefined;
+  const isSearch = route.q.trim() !== '';
+  const goodNews = isSearch ? undefined : GOOD_NEWS.get(route.show);
   return (
     <EmptyState title={goodNews ?? 'No event types match.'}>
-      <p>0 of {counted(rows.size, 'event type')} match the search and the filter.</p>
+      <p>
+        0 of {counted(rows.size, 'event type')} match the {isSearch ? 'search' : 'filter'}
+        {isSearch && route.show !== 'all' && ' and the filter'}.
+      </p>
       <div class="empty-actions">
         {other !== null && (
           <button type="button" class="button" onClick={() => navigation.go(other)}>

@@ -71,10 +71,23 @@ function copyBySelection(text: string): boolean {
   return copied;
 }
 
-/** Button that copies a command or code that acts on the hub, which its tooltip shows. */
+/** Button that copies a command or code that acts on the hub. */
 export function CopyCode({ code, name = '' }: { code: string; name?: string }): JSX.Element {
   const kind = code.startsWith('npx ') ? 'command' : 'code';
   return <CopyButton label={`Copy ${name}${kind}`} title={code} text={() => code} />;
+}
+
+/** Command or code that replays dead letters: a button that copies it, and its text once it is opened. */
+export function ReplayCode({ code }: { code: string }): JSX.Element {
+  return (
+    <div class="replay">
+      <CopyCode name="replay " code={code} />
+      <details>
+        <summary>Show</summary>
+        <pre class="code panel-code">{code}</pre>
+      </details>
+    </div>
+  );
 }
 
 /** Example code in an empty view, with a button that copies it and the place of the documentation. */

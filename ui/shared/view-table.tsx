@@ -48,19 +48,19 @@ export function ViewTable({ caption, columns, children, class: name = '', order 
 
 function ColumnHeader({ label, order }: { label: string; order: TableOrder | undefined }): JSX.Element {
   const [name, period] = label.split(', ');
+  const isSorted = order?.column === label;
   const title = (
     <>
       {name}
+      {isSorted && <Icon name={order.isDown ? 'down' : 'up'} />}
       {period !== undefined && <span class="view-table-note">{period}</span>}
     </>
   );
   if (order?.sortable.includes(label) !== true) return <th scope="col">{title}</th>;
-  const isSorted = order.column === label;
   return (
     <th scope="col" aria-sort={isSorted ? (order.isDown ? 'descending' : 'ascending') : 'none'}>
       <button type="button" class="view-sort" onClick={() => order.sort(label)}>
         {title}
-        {isSorted && <Icon name={order.isDown ? 'down' : 'up'} />}
       </button>
     </th>
   );

@@ -250,13 +250,15 @@ function ProcessRow({ process, handles, now, query, paused }: ProcessRowProps): 
   return (
     <tr>
       <th scope="row">
-        <PauseButton target={{ kind: 'service', name: service }} paused={paused} />
         <Name class="view-table-name">{service}</Name>
         <ViewTableNote>
-          {host} · pid {pid} · hub {id} · Hubline {version}
+          {host} · pid {pid} · hub {id}
         </ViewTableNote>
       </th>
-      <ViewTableCell label="Release">{release === undefined ? UNKNOWN : <Name>{release}</Name>}</ViewTableCell>
+      <ViewTableCell label="Release">
+        {release === undefined ? UNKNOWN : <Name>{release}</Name>}
+        <ViewTableNote>Hubline {version}</ViewTableNote>
+      </ViewTableCell>
       <ViewTableCell label="Slots taken">
         <Slots taken={active} all={slots} />
         {process.isolated !== undefined && (
@@ -275,6 +277,7 @@ function ProcessRow({ process, handles, now, query, paused }: ProcessRowProps): 
         <MomentAndAge at={startedAt} now={now} />
       </ViewTableCell>
       <ViewTableCell label="Handles">
+        <PauseButton target={{ kind: 'service', name: service }} paused={paused} />
         <Handled handles={handles} query={query} />
       </ViewTableCell>
     </tr>

@@ -8,7 +8,7 @@ import { useCrosshair } from '../charts/use-crosshair.js';
 import { formatDuration } from '../format/duration.js';
 import { replayCode } from '../format/hub-code.js';
 import { counted, formatCost, formatCount, UNKNOWN } from '../format/number.js';
-import { CopyCode } from '../shared/copy-button.js';
+import { ReplayCode } from '../shared/copy-button.js';
 import { Icon } from '../shared/icon.js';
 import { IdLink, TypeLink } from '../shared/links.js';
 import { lookOf } from '../shared/states.js';
@@ -133,7 +133,7 @@ function Trace({ trace, id, transport, now, query }: TraceProps): JSX.Element {
           )}
           <button
             type="button"
-            class="chip"
+            class="button"
             disabled={waits.length === 0 && !isCut}
             title="Cut the times out in which nothing runs"
             onClick={() => setCut(!isCut)}
@@ -298,7 +298,7 @@ function EventFacts({ event, transport, now, query }: EventFactsProps): JSX.Elem
           </Fact>
         )}
       </dl>
-      {isDeadLetter === true && !mayReplay && <CopyCode name="replay " code={replayCode(id, transport)} />}
+      {isDeadLetter === true && !mayReplay && <ReplayCode code={replayCode(id, transport)} />}
       <EventActions event={event} query={query} />
     </section>
   );

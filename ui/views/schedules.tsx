@@ -219,8 +219,8 @@ function ScheduleRow({ schedule, outlook, isOpen, now, query }: ScheduleRowProps
         ) : (
           <>
             <MomentAndAge at={nextDueAt} now={now} />
-            {outlook !== undefined &&
-              outlook.words === undefined &&
+            {schedule.cron !== undefined &&
+              outlook?.words === undefined &&
               laterDueAt.map((at) => (
                 <ViewTableNote key={at}>
                   <Moment at={at} />

@@ -1,10 +1,10 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { FailureRecord } from '../../../server/dashboard/protocol.js';
-import { formatAge, formatAgo } from '../../format/duration.js';
+import { formatAgo } from '../../format/duration.js';
 import { replayTypeCode } from '../../format/hub-code.js';
 import { formatCount } from '../../format/number.js';
-import { CopyCode } from '../../shared/copy-button.js';
+import { ReplayCode } from '../../shared/copy-button.js';
 import { IdLink } from '../../shared/links.js';
 import { Ago } from '../../shared/times.js';
 import { PanelSection } from '../../shared/view-section.js';
@@ -48,7 +48,7 @@ function FailureLine({ group, serverNow, query }: FailureLineProps): JSX.Element
         <strong class="failure-count">×{failures.length}</strong>
         <span class="failure-name">{name}</span>
         <span class="failure-time">
-          {failures.length > 1 && `first ${formatAge(serverNow - firstAt)}, `}last {last}
+          {failures.length > 1 && `first ${formatAgo(serverNow - firstAt)} · `}last {last}
         </span>
       </p>
       <p class="failure-message" title={message}>
@@ -135,7 +135,7 @@ export function DeadLetters({ type, count, transport }: DeadLettersProps): JSX.E
   const code = replayTypeCode(type, count, transport);
   return (
     <PanelSection title="Dead letters" period={`${formatCount(count)} open`}>
-      <CopyCode name="replay " code={code} />
+      <ReplayCode code={code} />
     </PanelSection>
   );
 }
