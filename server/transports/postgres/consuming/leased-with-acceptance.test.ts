@@ -150,6 +150,8 @@ it('a type with keys has its turn while another type always has events that wait
   await shop.publish([envelope('mail', { key: 'ada' })]);
   for (let ended = 0; ended < 3; ended += 1) {
     await expect.poll(() => held.length).toBe(ended + 1);
+    // The call that brought it is over.
+    for (let turn = 0; turn < 5; turn += 1) await new Promise(setImmediate);
     await held[ended]?.commit(completed);
   }
   await expect.poll(() => held.length).toBe(4);
