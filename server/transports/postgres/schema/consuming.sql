@@ -154,7 +154,8 @@ BEGIN
 END $$;
 
 -- Extends the life of a connection, and removes those that have died. Returns null if the connection itself was removed;
--- otherwise `leased`, the tokens that it still leases; `slotted` and `limited`, its queues with limits; and what it may not know yet: `changed`, the runs with an entry or an
+-- otherwise `leased`, the tokens that it still leases; `slotted` and `limited`, its queues with limits; and what it may not
+-- know yet: `changed`, the runs with an entry or an
 -- offer; `ended`, the tokens whose events ended from outside, with the reasons; `dropped`, the reports of its runs; `work`, the
 -- queues with ready events, of which a notification may have been lost, and the time until the next ones are due.
 -- @param known events that it runs, with the number of their entries in `entries`
