@@ -25,7 +25,7 @@ export interface PlacedEdge {
   readonly path: string;
 }
 
-/** Column of nodes with edges, with the place of its left side and of what is below them. */
+/** Column of nodes, with the place of its left side and of what is below its nodes with edges. */
 interface Column {
   readonly left: number;
   readonly bottom: number;
@@ -90,8 +90,9 @@ export function layoutFlow({ nodes, edges }: FlowGraph, available: number): Flow
     // As many columns as the linked nodes take, and more if there are many.
     const looseColumns = Math.max(ranked.length, Math.ceil(loose.length / 36), 1);
     const gap = bottom > HEAD && loose.length > 0 ? 2 * ROW_GAP : 0;
+    const looseStep = nodeWidth + (ranked.length > 0 ? columnGap : ROW_GAP);
     for (const [index, node] of loose.entries()) {
-      const left = x + PADDING + (index % looseColumns) * (nodeWidth + (ranked.length > 0 ? columnGap : ROW_GAP));
+      const left = x + PADDING + (index % looseColumns) * looseStep;
       placed.set(node.id, {
         node,
         x: left,
@@ -99,8 +100,8 @@ export function layoutFlow({ nodes, edges }: FlowGraph, available: number): Flow
         height: LOOSE_HEIGHT,
       });
     }
-    for (let index = 0; index < Math.max(1, ranked.length); index += 1) {
-      columns.push({ left: x + PADDING + index * (nodeWidth + columnGap), bottom });
+    for (let index = 0; index < looseColumns; index += 1) {
+      columns.push({ left: x + PADDING + index * looseStep, bottom });
     }
     const all = [...linked, ...loose].flatMap(({ id }) => placed.get(id) ?? []);
     const right = Math.max(...all.map((place) => place.x + nodeWidth)) + PADDING;
