@@ -246,6 +246,10 @@ const operatedScenes: readonly (Pick<Scene, 'name'> & {
 })[] = [
   { name: 'operated', hash: () => '#/' },
   { name: 'operated-stuck', hash: () => '#/events/report.requested' },
+  { name: 'operated-panel', hash: () => '#/events/payment.requested' },
+  { name: 'operated-agents', hash: () => '#/agents' },
+  { name: 'operated-waits', hash: () => '#/waits' },
+  { name: 'operated-workflows', hash: () => '#/workflows' },
   { name: 'operated-flow', hash: () => '#/flow' },
   { name: 'operated-errors', hash: () => '#/errors', act: (page) => page.locator('.error-toggle').first().click() },
   { name: 'operated-runs', hash: () => '#/workflows/fulfil' },
@@ -266,9 +270,9 @@ const operatedScenes: readonly (Pick<Scene, 'name'> & {
 async function takeOperated(
   browser: Browser,
   theme: (typeof themes)[number],
+  shop: OperatedShop,
   chosen: typeof operatedScenes,
 ): Promise<void> {
-  const shop = await startOperatedShop();
   const server = createServer(shop.handler);
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const address = server.address();
@@ -285,7 +289,6 @@ async function takeOperated(
   }
   server.closeAllConnections();
   server.close();
-  await shop.stop();
 }
 
 /** Takes the scenes of a page that has just been opened: an empty hub, one without events and a pending first response. */
@@ -314,6 +317,8 @@ async function main(): Promise<void> {
   const isWanted = (name: string): boolean => wanted.length === 0 || wanted.some((word) => name.includes(word));
   mkdirSync(folder, { recursive: true });
   const browser = await chromium.launch(launchOptions(findBrowser()));
+  const operated = operatedScenes.filter(({ name }) => isWanted(name));
+  const shop = operated.length > 0 ? await startOperatedShop() : null;
   try {
     for (const theme of themes) {
       const chosen = scenes.filter(({ name }) => isWanted(name));
@@ -323,13 +328,13 @@ async function main(): Promise<void> {
         theme,
         countedScenes.filter(({ name }) => isWanted(name)),
       );
-      const operated = operatedScenes.filter(({ name }) => isWanted(name));
-      if (operated.length > 0) await takeOperated(browser, theme, operated);
+      if (shop !== null) await takeOperated(browser, theme, shop, operated);
       if (isWanted('empty')) await takeFirstLoad(browser, theme, 'empty', null);
       if (isWanted('unused')) await takeFirstLoad(browser, theme, 'unused', null);
       if (isWanted('loading')) await takeFirstLoad(browser, theme, 'loading', 'hangs');
     }
   } finally {
+    await shop?.stop();
     await browser.close();
   }
   console.log(`screenshots: ${folder}`);
