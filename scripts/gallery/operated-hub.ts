@@ -7,9 +7,9 @@ import {
   memoryTransport,
 } from 'hubline';
 import { createFakeClock, type FakeClock } from 'hubline/testing';
-import { minorTypes, registerMail, registerShop } from './operated-services.js';
+import { minorTypes, registerMail, registerShop, registerSupport } from './operated-services.js';
 
-/** Two services after a day, with a dashboard whose user may do everything. Time goes on. */
+/** Three services after a day, with a dashboard whose user may do everything. Time goes on. */
 export interface OperatedShop {
   readonly handler: DashboardHandler;
   /** Id of a run with 400 elements of a map, of one that waits in a child run, and of an agent's run with 30 turns. */
@@ -26,7 +26,7 @@ const releasedMs = 25 * minute;
 const tickMs = 100;
 
 /**
- * Starts a shop and its mail service, which have worked for 27 hours: 63 event types, two releases, a lost process, a stuck
+ * Starts a shop with services for mails and support, which have worked for 27 hours: 62 event types, two releases, a lost process, a stuck
  * queue, failures in groups, long and nested runs, approvals, a pause.
  */
 export async function startOperatedShop(): Promise<OperatedShop> {
@@ -35,7 +35,9 @@ export async function startOperatedShop(): Promise<OperatedShop> {
   const create = (service: string, release: string): Hub => createHub({ service, release, logger: false, transport });
   const mail = create('mail', '7f3a91c');
   registerMail(mail, clock, clock.now() + historyMs - 190 * minute);
-  await mail.start();
+  const support = create('support', '2026-11');
+  registerSupport(support, clock);
+  await Promise.all([mail.start(), support.start()]);
   const start = async (release: '1.4.0' | '1.5.0'): Promise<Hub> => {
     const hub = create('shop', release);
     registerShop(hub, clock, release);
@@ -65,7 +67,7 @@ export async function startOperatedShop(): Promise<OperatedShop> {
     ids,
     async stop() {
       stopTrade();
-      await Promise.all([shop.stop({ drainMs: 0 }), mail.stop({ drainMs: 0 })]);
+      await Promise.all([shop, mail, support].map((hub) => hub.stop({ drainMs: 0 })));
       clearInterval(ticking);
     },
   };
@@ -89,7 +91,7 @@ function trade(hub: Hub, clock: FakeClock, firstOrder: number): () => number {
     if (n % 50 === 0) void hub.emit('refund.requested', { n });
     if (n % 130 === 0) void hub.emit('ticket.opened', 'Where is my order?'.slice(n % 3));
     n += 1;
-    const perMinute = 7 + 4 * Math.sin((clock.now() / day) * 2 * Math.PI - 2);
+    const perMinute = 14 + 8 * Math.sin((clock.now() / day) * 2 * Math.PI - 2);
     clock.after((minute / perMinute) * (0.5 + ((n * 0.618) % 1)), next);
   };
   next();

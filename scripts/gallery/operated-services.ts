@@ -67,11 +67,10 @@ export function registerShop(hub: Hub, clock: FakeClock, release: '1.4.0' | '1.5
   hub.event({ type: 'refund.requested', handler: () => pass(clock, 30) });
   hub.event({ type: 'newsletter.sent', handler: () => {} });
   hub.event<Order>({ type: 'parcel.scanned', key: ({ n }) => `parcel ${n}` });
-  // The mail service handles it.
-  hub.event({ type: 'invoice.sent' });
+  // Other services handle them.
+  for (const type of ['invoice.sent', 'ticket.opened']) hub.event({ type });
   for (const type of minorTypes) hub.event({ type, handler: () => pass(clock, 1) });
   registerWorkflows(hub, clock, isNew);
-  registerSupport(hub, clock);
   hub.schedule({ name: 'nightly.export', cron: '0 3 * * *', emit: 'report.requested', payload: {} });
   hub.schedule({ name: 'stock.count', everyMs: 15 * minute, emit: 'stock.counted', payload: {} });
   hub.schedule({ name: 'heartbeat', everyMs: 10_000, emit: 'audit.recorded', payload: {} });
@@ -137,8 +136,8 @@ function registerWorkflows(hub: Hub, clock: FakeClock, isNew: boolean): void {
   );
 }
 
-/** An agent that answers tickets: most after some calls of tools, those about refunds after an approval. */
-function registerSupport(hub: Hub, clock: FakeClock): void {
+/** Registers what the support service does, an agent that answers tickets: most after some calls of tools, those about refunds after an approval. */
+export function registerSupport(hub: Hub, clock: FakeClock): void {
   const usage = { promptTokens: 1_640, completionTokens: 212, totalTokens: 1_852, cachedTokens: 1_024 };
   const answer: ScriptEntry = ({ messages }) => {
     const text = JSON.stringify(messages.filter(({ role }) => role === 'user'));

@@ -6,7 +6,7 @@ import { IdLink } from '../shared/links.js';
 import { MomentAndAge } from '../shared/times.js';
 import { EmptyState, TableSkeleton } from '../shared/view-section.js';
 import { BoundedRows, ViewTable, ViewTableCell, ViewTableNote } from '../shared/view-table.js';
-import { viewPath } from '../state/navigation.js';
+import { type View, viewPath } from '../state/navigation.js';
 import { useActions } from './actions.js';
 
 const COLUMNS = ['When', 'Who', 'Action', 'Target', 'Reason'] as const;
@@ -95,18 +95,27 @@ function AuditRow({ entry, now, query }: { entry: Entry; now: number; query: str
 
 function Target({ target, query }: { target: Entry['target']; query: string }): JSX.Element {
   const { id, ids = [], count, type, workflow, schedule, service, requestId, step } = target;
-  const names = [
-    type,
-    workflow && `workflow ${workflow}`,
-    schedule && `schedule ${schedule}`,
-    service && `service ${service}`,
-    requestId && `request ${requestId}`,
-    step,
-    count === undefined ? undefined : `${count} events`,
+  const places: readonly (readonly [View, string, string | undefined])[] = [
+    ['events', '', type],
+    ['workflows', 'workflow ', workflow],
+    ['schedules', 'schedule ', schedule],
+    ['requests', 'request ', requestId],
   ];
+  const names = [service && `service ${service}`, step, count === undefined ? undefined : `${count} events`];
   const shown = id === undefined ? ids.slice(0, 3) : [id];
   return (
     <>
+      {places.map(
+        ([view, kind, name]) =>
+          name !== undefined && (
+            <ViewTableNote key={view}>
+              {kind}
+              <a href={viewPath(view, name) + query}>
+                <bdi>{name}</bdi>
+              </a>
+            </ViewTableNote>
+          ),
+      )}
       {names
         .filter((name) => name !== undefined && name !== '')
         .map((name) => (

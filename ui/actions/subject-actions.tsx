@@ -93,7 +93,14 @@ export function ErrorGroupActions({ group }: { group: ErrorGroup }): JSX.Element
   );
 }
 
-/** Decides on a call that waits, and shows its arguments to those who may see payloads; else the command line does. */
+/** Arguments of a call that waits, for those who may decide and may see payloads. */
+export function CallArguments({ wait: { id, step } }: { wait: WaitIntrospection }): JSX.Element | null {
+  const actions = useActions();
+  if (actions?.may('approve') !== true || !actions.may('payload')) return null;
+  return <Contents key={id} id={id} step={step.name} client={actions.client} />;
+}
+
+/** Decides on a call that waits; else the command line does. */
 export function DecideActions({
   wait: { id, step },
   tool,
@@ -108,13 +115,10 @@ export function DecideActions({
   if (actions?.may('approve') !== true) return otherwise;
   const call = { id, step: step.name, tool };
   return (
-    <>
-      <div class="action-row">
-        <ActionButton right="approve" label="Approve" question={({ client }) => decideQuestion(client, call, true)} />
-        <ActionButton right="approve" label="Refuse" question={({ client }) => decideQuestion(client, call, false)} />
-      </div>
-      {actions.may('payload') && <Contents key={id} id={id} step={step.name} client={actions.client} />}
-    </>
+    <div class="action-row">
+      <ActionButton right="approve" label="Approve" question={({ client }) => decideQuestion(client, call, true)} />
+      <ActionButton right="approve" label="Refuse" question={({ client }) => decideQuestion(client, call, false)} />
+    </div>
   );
 }
 

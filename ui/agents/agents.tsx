@@ -6,6 +6,7 @@ import { formatDuration, formatPercentile } from '../format/duration.js';
 import { formatCost, formatCount, formatPercent, UNKNOWN } from '../format/number.js';
 import { Segments } from '../shared/choices.js';
 import { Count } from '../shared/counts.js';
+import { sumOf } from '../shared/lists.js';
 import { Name } from '../shared/name.js';
 import { useShown } from '../shared/use-element.js';
 import { ViewSection } from '../shared/view-section.js';
@@ -95,7 +96,7 @@ function AgentTable({ agents, usesOf, open, now, query }: AgentTableProps): JSX.
     'p95, since start': ({ durationMs }) => durationMs?.p95 ?? null,
     Approvals: ({ approvalsWaiting = null }) => approvalsWaiting,
   });
-  const tokens = agents.reduce((sum, agent) => sum + spentInDay(agent, now).tokens, 0);
+  const tokens = sumOf(agents, (agent) => spentInDay(agent, now).tokens);
   return (
     <ViewTable
       caption="Agents, with their counts. The column headers sort."
@@ -132,8 +133,8 @@ function spentInDay({ hours = [] }: Pick<AgentOverview, 'hours'>, now: number): 
   const shown = hours.filter(({ at, tokens }) => at > now - 24 * HOUR_MS && tokens > 0);
   const costs = shown.flatMap(({ cost }) => cost ?? []);
   return {
-    tokens: shown.reduce((sum, { tokens }) => sum + tokens, 0),
-    cost: shown.length === 0 || costs.length < shown.length ? null : costs.reduce((sum, cost) => sum + cost, 0),
+    tokens: sumOf(shown, ({ tokens }) => tokens),
+    cost: shown.length === 0 || costs.length < shown.length ? null : sumOf(costs, (cost) => cost),
   };
 }
 
@@ -150,9 +151,9 @@ function AgentSpending({ agents, now }: AgentSpendingProps): JSX.Element {
   const [shown, setShown] = useState<(typeof SPENDINGS)[number]>('tokens');
   const valueAt = (at: number): number | null => {
     const hours = agents.flatMap(({ hours: all = [] }) => all.filter((hour) => hour.at === at));
-    if (shown !== 'cost') return hours.reduce((sum, hour) => sum + hour[shown], 0);
+    if (shown !== 'cost') return sumOf(hours, (hour) => hour[shown]);
     const paid = hours.filter(({ tokens }) => tokens > 0);
-    return paid.some(({ cost }) => cost === undefined) ? null : paid.reduce((sum, { cost = 0 }) => sum + cost, 0);
+    return paid.some(({ cost }) => cost === undefined) ? null : sumOf(paid, ({ cost = 0 }) => cost);
   };
   const current = Math.floor(now / HOUR_MS) * HOUR_MS;
   const bars = Array.from({ length: 24 }, (_, index) => current - (23 - index) * HOUR_MS).map((at) => ({
@@ -336,7 +337,7 @@ export interface RunSummary {
 /** Summarizes the numbers of runs by status. */
 function summarizeRuns({ runs, active = 0, suspended = 0, begun }: AgentOverview): RunSummary {
   const entries = Object.keys(runs).map((status) => ({ status, count: runs[status] ?? 0 }));
-  const total = entries.reduce((sum, { count }) => sum + count, 0);
+  const total = sumOf(entries, ({ count }) => count);
   return {
     total,
     begun: begun ?? total + active + suspended,

@@ -6,6 +6,7 @@ import { formatAge } from '../format/duration.js';
 import { formatCount } from '../format/number.js';
 import { Choices, Select } from '../shared/choices.js';
 import { Icon, type IconName } from '../shared/icon.js';
+import { sumOf } from '../shared/lists.js';
 import { Menu } from '../shared/overlays.js';
 import type { ConnectionState } from '../state/connection-state.js';
 import type { HubStore } from '../state/hub-store.js';
@@ -113,7 +114,7 @@ function ViewLinks({ store, navigation }: ViewLinksProps): JSX.Element {
 /** Returns the number of approvals that runs wait for. */
 function approvalsOf({ health }: HubStore): number {
   const waiting = health.value?.problems.filter(({ kind }) => kind === 'approval-waiting') ?? [];
-  return waiting.reduce((sum, { count = 0 }) => sum + count, 0);
+  return sumOf(waiting, ({ count = 0 }) => count);
 }
 
 const LOOK: Record<ConnectionState['kind'], readonly [icon: IconName, label: string]> = {

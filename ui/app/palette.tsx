@@ -27,8 +27,9 @@ export interface PaletteProps {
   readonly onClose: () => void;
 }
 
-/** Number of items that are shown. */
+/** Numbers of items that are shown, and of failing types that come first. */
 const SHOWN = 50;
+const FAILING = 5;
 
 /** Dialog that goes to a view, an event type, a workflow, an agent, a schedule or an id, or runs an action of the page. */
 export function Palette({ store, navigation, actions, onClose }: PaletteProps): JSX.Element {
@@ -37,7 +38,12 @@ export function Palette({ store, navigation, actions, onClose }: PaletteProps): 
   const [text, setText] = useState('');
   const [at, setAt] = useState(0);
   // A poll changes nothing while the palette is open.
-  const [all] = useState(() => [...actions, ...collectPlaces(store, navigation)]);
+  const [all] = useState(() => {
+    const places = collectPlaces(store, navigation);
+    const failing = places.filter(({ icon }) => icon === 'triangle').slice(0, FAILING);
+    const views = places.filter(({ keys }) => keys !== undefined);
+    return [...new Set([...failing, ...views, ...actions, ...places])];
+  });
   const maySearch = useActions()?.may('search') === true;
   const tagView = maySearch ? 'search' : store.introspection.value?.showsTags === true ? 'tagged' : null;
   const found = useMemo(() => matchItems(all, text, navigation, tagView), [all, text, tagView]);

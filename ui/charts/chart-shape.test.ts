@@ -91,7 +91,7 @@ test('the period that has not ended is a part of its own, at the rate of the tim
   expect(past.failures).toBe('');
   expect(current.failures).toContain('v-24');
   const early = chartShape(at(5_999), 100, 100);
-  expect(early.current.line).toBe('');
+  expect(early.current.line).toBe('M50 80L75 80H100');
   expect(early.current.failures).toContain('v-24');
 });
 

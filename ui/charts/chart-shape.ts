@@ -84,14 +84,16 @@ export function chartShape(
       if (point.isCurrent !== isCurrent) continue;
       const x = round((index + 0.5) * slot);
       const value = first[index] ?? null;
-      if (mode === 'count' && value !== null && hasRate(point)) {
-        const y = heightOf(value);
+      if (mode === 'count' && value !== null) {
+        const y = hasRate(point) || fromHeight === undefined ? heightOf(value) : fromHeight;
         if (line === '') line = `M${from} ${fromHeight ?? y}`;
         line += `L${Math.max(x, from)} ${y}`;
         end = round(x + slot / 2);
       }
       const rate = (failed[index] ?? 0) * unit.factor;
-      if (rate > 0) failures += failureBar(x, slot, plotHeight, Math.max(FLOOR, (rate / failedTop) * LANE_HEIGHT));
+      const left = Math.max(x - slot / 2, knownFrom);
+      if (rate > 0)
+        failures += failureBar(left, x + slot / 2, plotHeight, Math.max(FLOOR, (rate / failedTop) * LANE_HEIGHT));
     }
     // The line covers whole periods, so it reaches the ends of the first and the last one.
     if (line !== '') line += `H${end}`;
@@ -147,7 +149,7 @@ function brokenLine(values: readonly (number | null)[], slot: number, heightOf: 
   return line;
 }
 
-/** Returns true if enough of a period has passed for a rate. Before, the line would drop at the start of each period. */
+/** Returns true if enough of a period has passed for a rate. Before, the line stays at the height of the period before. */
 function hasRate({ isCurrent, coveredMs, at, endAt }: Point): boolean {
   return !isCurrent || coveredMs >= MIN_PART * (endAt - at);
 }
@@ -162,11 +164,11 @@ function unitOf(maxPerSecond: number): Unit {
   return maxPerSecond >= 1 ? { name: 'second', factor: 1 } : { name: 'minute', factor: 60 };
 }
 
-function failureBar(x: number, slot: number, plotHeight: number, height: number): string {
+function failureBar(left: number, right: number, plotHeight: number, height: number): string {
   // As wide as its period, so that a release stands within the bar of its period, not behind it.
-  const width = Math.max(MIN_BAR, slot - 1);
+  const width = Math.max(MIN_BAR, right - left - 1);
   const foot = plotHeight + LANE_GAP + LANE_HEIGHT;
-  return `M${round(x - width / 2)} ${foot}v${-round(height)}h${round(width)}v${round(height)}z`;
+  return `M${round((left + right - width) / 2)} ${foot}v${-round(height)}h${round(width)}v${round(height)}z`;
 }
 
 function round(value: number): number {

@@ -58,7 +58,7 @@ export function TimeChart(props: TimeChartProps): JSX.Element {
   const from = points[0]?.at ?? now;
   const to = points.at(-1)?.endAt ?? now;
   const xOf = (time: number): number => Math.round(((time - from) / (to - from)) * width);
-  const shownMarks = marks.filter(({ at }) => at > from && at < to);
+  const shownMarks = marks.filter(({ at }) => at > from && at < to).sort((a, b) => a.at - b.at);
   const pointed = crosshair.at === null ? undefined : points[crosshair.at];
   const [firstSelected, lastSelected] = crosshair.selecting ?? [];
   const marked =
@@ -132,10 +132,11 @@ export function TimeChart(props: TimeChartProps): JSX.Element {
             )}
           </svg>
         )}
-        {shownMarks.map(({ at, label: name, tone, link }) => (
+        {shownMarks.map(({ at, label: name, tone, link }, index) => (
           <span
             key={at}
             class={`chart-release-name is-${tone}`}
+            data-lower={xOf(at) - xOf(shownMarks[index - 1]?.at ?? from - to) < RELEASE_NAME_WIDTH && index % 2 === 1}
             data-before={xOf(at) > width - RELEASE_NAME_WIDTH}
             style={{ left: `${xOf(at)}px` }}
             title={`${name} ${link} ${formatTime(at)}`}

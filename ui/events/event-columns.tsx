@@ -4,6 +4,7 @@ import type { RecentActivity } from '../../server/dashboard/protocol.js';
 import { formatPercent, formatRate, UNKNOWN } from '../format/number.js';
 import { Count } from '../shared/counts.js';
 import { Icon, type IconName } from '../shared/icon.js';
+import { sumOf } from '../shared/lists.js';
 import {
   type AttentionCause,
   type EventRow,
@@ -108,7 +109,7 @@ function countColumn(definition: Omit<Definition<number>, 'group' | 'cell' | 'or
 }
 
 function sum(rows: readonly EventRow[], of: (row: EventRow) => number): number {
-  return rows.reduce((total, row) => total + of(row), 0);
+  return sumOf(rows, (row) => of(row));
 }
 
 /** Columns of the table by the key that sorts it. Their order is that of `SORT_KEYS`. */
@@ -159,7 +160,7 @@ const DEFINITIONS: Readonly<Record<SortKey, Defined>> = {
     value: ({ minutes }, { range }) => (range === null ? trendOf(minutes) : null),
     group: (rows, { range }) => (range === null ? trendOf(sumMinutes(rows)) : null),
     cell: (trend) => (trend === null ? UNKNOWN : <TrendChart received={trend[0]} failed={trend[1]} />),
-    order: ({ minutes }) => minutes.received.reduce((total, count) => total + count, 0),
+    order: ({ minutes }) => sumOf(minutes.received, (count) => count),
   }),
   rate: column<number | null>({
     label: 'Rate',
@@ -171,7 +172,7 @@ const DEFINITIONS: Readonly<Record<SortKey, Defined>> = {
     value: shownRate,
     group: (rows, reading) => {
       const rates = rows.flatMap((row) => shownRate(row, reading) ?? []);
-      return rates.length === 0 ? null : rates.reduce((total, rate) => total + rate, 0);
+      return rates.length === 0 ? null : sumOf(rates, (rate) => rate);
     },
     cell: formatRate,
     order: shownRate,
@@ -200,9 +201,9 @@ const DEFINITIONS: Readonly<Record<SortKey, Defined>> = {
     group: (rows, reading) => {
       const counts = rows.map((row) => shownCounts(row, reading));
       return failureRatio({
-        completed: counts.reduce((total, { completed }) => total + completed, 0),
-        failed: counts.reduce((total, { failed }) => total + failed, 0),
-        cancelled: counts.reduce((total, { cancelled }) => total + cancelled, 0),
+        completed: sumOf(counts, ({ completed }) => completed),
+        failed: sumOf(counts, ({ failed }) => failed),
+        cancelled: sumOf(counts, ({ cancelled }) => cancelled),
       });
     },
     cell: formatPercent,

@@ -1,3 +1,4 @@
+import { groupBy } from '../shared/lists.js';
 import { type EventRow, failingRatio } from '../state/event-row.js';
 
 /** Row of the table: an event type or the header of a group. */
@@ -26,14 +27,7 @@ export function prefixOf(type: string): string {
  * order of their first rows.
  */
 export function groupItems(rows: readonly EventRow[], closed: readonly string[]): readonly ListItem[] {
-  const groups = new Map<string, EventRow[]>();
-  for (const row of rows) {
-    const prefix = prefixOf(row.type);
-    const group = groups.get(prefix);
-    if (group === undefined) groups.set(prefix, [row]);
-    else group.push(row);
-  }
-  return [...groups].flatMap(([prefix, members]) => {
+  return [...groupBy(rows, ({ type }) => prefixOf(type))].flatMap(([prefix, members]) => {
     const group = groupOf(prefix, members, !closed.includes(prefix));
     return group.isOpen ? [group, ...members] : [group];
   });

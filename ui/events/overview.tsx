@@ -5,6 +5,7 @@ import { emitCode } from '../format/hub-code.js';
 import { formatPercent, formatRate, UNKNOWN } from '../format/number.js';
 import { Snippet } from '../shared/copy-button.js';
 import { Count } from '../shared/counts.js';
+import { sumOf } from '../shared/lists.js';
 import { EmptyState } from '../shared/view-section.js';
 import { rangeRate, sumRange } from '../state/event-row.js';
 import type { HubStore, Totals } from '../state/hub-store.js';
@@ -87,7 +88,7 @@ function KpiStrip({ store, serverNow }: KpiStripProps): JSX.Element {
             period={Number.isFinite(oldest) ? `oldest ${formatAge(serverNow - oldest)}` : 'now'}
             title="Events and runs that have not ended: waiting, delayed, suspended or running"
           >
-            {open ? <Count value={open.reduce((sum, { pending }) => sum + pending, 0)} /> : UNKNOWN}
+            {open ? <Count value={sumOf(open, ({ pending }) => pending)} /> : UNKNOWN}
           </Kpi>
           <Kpi
             label="Waiting p95"

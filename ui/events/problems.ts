@@ -118,8 +118,10 @@ function shortFactOf(problem: Problem, now: number): string {
 
 function timeOf({ kind, since, lastAt }: Problem, now: number): string[] {
   if (kind === 'oldest-pending') return [];
-  if (lastAt !== undefined) return [formatAgo(now - lastAt)];
-  return since === undefined ? [] : [`for ${formatAge(now - since)}`];
+  const last = lastAt === undefined ? '' : formatAgo(now - lastAt);
+  // A failure of this minute began with it.
+  if (since === undefined || (last !== '' && now - since < 2 * MINUTE_MS)) return last === '' ? [] : [last];
+  return [`for ${formatAge(now - since)}${last === '' ? '' : `, last ${last}`}`];
 }
 
 /** Describes a pause: its subject, and who paused it, since when and why. */

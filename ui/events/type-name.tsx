@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { groupBy } from '../shared/lists.js';
 
 /** Length from which a name is cut in its middle if it does not fit. */
 const LONG = 24;
@@ -16,12 +17,8 @@ const SEPARATOR = /[._:/\s-]/;
  * Each is parted at the word in which they begin to differ.
  */
 export function partedNames(names: Iterable<string>): ReadonlyMap<string, number> {
-  const alike = new Map<string, string[]>();
-  for (const name of names) {
-    if (name.length <= LONG) continue;
-    const key = name.slice(0, HEAD) + name.slice(-TAIL);
-    alike.set(key, [...(alike.get(key) ?? []), name]);
-  }
+  const long = [...names].filter(({ length }) => length > LONG);
+  const alike = groupBy(long, (name) => name.slice(0, HEAD) + name.slice(-TAIL));
   const parted = new Map<string, number>();
   for (const group of alike.values()) {
     if (group.length < 2) continue;

@@ -83,9 +83,24 @@ test('services are columns from left to right, nodes stand apart, and circles en
   expect(layout.nodes).toHaveLength(34);
   const places = layout.nodes.map(({ x, y }) => `${x} ${y}`);
   expect(new Set(places).size).toBe(places.length);
-  for (const { x, y } of layout.nodes) {
-    expect(x + layout.nodeWidth).toBeLessThanOrEqual(layout.width);
-    expect(y).toBeLessThan(layout.height);
+  for (const { x, y, width, height } of layout.nodes) {
+    expect(x + width).toBeLessThanOrEqual(layout.width);
+    expect(y + height).toBeLessThan(layout.height);
   }
+  // What has no edges takes the space below.
+  expect(layout.width).toBeLessThanOrEqual(1_200);
+  const areas = layout.services;
+  for (const a of areas) for (const b of areas) expect(a === b || areApart(a, b)).toBe(true);
   expect(layout.edges).toHaveLength(4);
 });
+
+interface Area {
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+function areApart(a: Area, b: Area): boolean {
+  return a.x + a.width <= b.x || b.x + b.width <= a.x || a.y + a.height <= b.y || b.y + b.height <= a.y;
+}

@@ -1,3 +1,4 @@
+import { groupBy, sumOf } from '../shared/lists.js';
 import type { FlowEdge, FlowGraph, FlowNode } from './flow-graph.js';
 
 const NODE_HEIGHT = 44;
@@ -5,6 +6,8 @@ const NODE_HEIGHT = 44;
 const LOOSE_HEIGHT = 26;
 const ROW_GAP = 12;
 const LOOSE_GAP = 6;
+/** Width below which a name has too little room beside its count. */
+const LOOSE_WIDTH = 196;
 const MAX_BEND = 56;
 /** Distance of edges that share the gap between two rows. */
 const LANE_GAP = 3;
@@ -16,6 +19,7 @@ export interface PlacedNode {
   readonly node: FlowNode;
   readonly x: number;
   readonly y: number;
+  readonly width: number;
   readonly height: number;
 }
 
@@ -35,11 +39,12 @@ interface Column {
 export interface PlacedService {
   readonly service: string;
   readonly x: number;
+  readonly y: number;
   readonly width: number;
+  readonly height: number;
 }
 
 export interface FlowLayout {
-  readonly nodeWidth: number;
   readonly width: number;
   readonly height: number;
   readonly services: readonly PlacedService[];
@@ -49,7 +54,7 @@ export interface FlowLayout {
 
 /**
  * Lays a graph out from left to right: a column, or several, per service, with the nodes in the order in which events pass
- * them. Nodes without edges fill the space below.
+ * them. Nodes without edges fill the space below, and services without others that below the service before.
  *
  * @param available width that the map should have if that is possible
  */
@@ -61,67 +66,87 @@ export function layoutFlow({ nodes, edges }: FlowGraph, available: number): Flow
     .map((service) => {
       const all = nodes.filter((node) => node.service === service);
       const linked = all.filter(({ id }) => isLinked.has(id));
-      const mean = linked.reduce((sum, node) => sum + rankOf(node), 0) / Math.max(1, linked.length);
-      return { service, linked, loose: all.filter(({ id }) => !isLinked.has(id)), mean };
+      const used = [...new Set(linked.map(rankOf))].sort((a, b) => a - b);
+      return {
+        service,
+        ranked: used.map((rank) => linked.filter((node) => rankOf(node) === rank)),
+        loose: all.filter(({ id }) => !isLinked.has(id)),
+        mean: sumOf(linked, (node) => rankOf(node)) / Math.max(1, linked.length),
+      };
     })
-    // What no service handles comes last.
-    .sort((a, b) => Number(a.service === '') - Number(b.service === '') || a.mean - b.mean);
-  const columnCount = services.reduce((sum, { linked }) => sum + Math.max(1, new Set(linked.map(rankOf)).size), 0);
-  const unit = (available - services.length * 2 * PADDING) / columnCount;
+    .sort(
+      (a, b) =>
+        Number(a.ranked.length === 0) - Number(b.ranked.length === 0) ||
+        // What no service handles comes last.
+        Number(a.service === '') - Number(b.service === '') ||
+        a.mean - b.mean,
+    );
+  const isLinkedAny = edges.length > 0;
+  const beside = services.filter(({ ranked }) => ranked.length > 0 || !isLinkedAny);
+  const columnCount = sumOf(beside, ({ ranked }) => Math.max(1, ranked.length));
+  const unit = (available - beside.length * 2 * PADDING) / columnCount;
   const nodeWidth = Math.round(clamp(0.8 * unit, 168, 240));
   const columnGap = Math.round(clamp(unit - nodeWidth, 28, 72));
   const placed = new Map<string, PlacedNode>();
   const columns: Column[] = [];
   const areas: PlacedService[] = [];
-  let x = 0;
-  let height = 0;
-  for (const { service, linked, loose } of services) {
-    const used = [...new Set(linked.map(rankOf))].sort((a, b) => a - b);
-    const ranked = used.map((rank) => linked.filter((node) => rankOf(node) === rank));
-    let bottom = HEAD;
+  /** Areas below each other. */
+  const stacks: { readonly x: number; readonly width: number; end: number }[] = [];
+  let right = 0;
+  for (const { service, ranked, loose } of services) {
+    // The areas that leave the most space below them.
+    const above = ranked.length > 0 || !isLinkedAny ? undefined : stacks.sort((a, b) => a.end - b.end)[0];
+    const [x, y] = above === undefined ? [right, 0] : [above.x, above.end + ROW_GAP];
+    const leftOf = (index: number): number => x + PADDING + index * (nodeWidth + columnGap);
+    let bottom = y + HEAD;
     for (const [index, column] of ranked.entries()) {
-      const left = x + PADDING + index * (nodeWidth + columnGap);
       for (const [row, node] of orderColumn(column, edges, placed).entries()) {
-        const y = HEAD + row * (NODE_HEIGHT + ROW_GAP);
-        placed.set(node.id, { node, x: left, y, height: NODE_HEIGHT });
-        bottom = Math.max(bottom, y + NODE_HEIGHT + ROW_GAP);
+        const top = HEAD + row * (NODE_HEIGHT + ROW_GAP);
+        placed.set(node.id, { node, x: leftOf(index), y: top, width: nodeWidth, height: NODE_HEIGHT });
+        bottom = Math.max(bottom, top + NODE_HEIGHT + ROW_GAP);
       }
     }
-    // As many columns as the linked nodes take, and more if there are many.
-    const looseColumns = Math.max(ranked.length, Math.ceil(loose.length / 36), 1);
-    const gap = bottom > HEAD && loose.length > 0 ? 2 * ROW_GAP : 0;
-    const looseStep = nodeWidth + (ranked.length > 0 ? columnGap : ROW_GAP);
+    for (const index of ranked.keys()) columns.push({ left: leftOf(index), bottom });
+    // As wide as what is above, and wider if there are many.
+    const given =
+      above === undefined ? leftOf(Math.max(1, ranked.length)) - columnGap - leftOf(0) : above.width - 2 * PADDING;
+    const fitting = Math.max(1, Math.floor((given + ROW_GAP) / (LOOSE_WIDTH + ROW_GAP)));
+    const looseColumns = above === undefined ? Math.max(fitting, Math.ceil(loose.length / 36)) : fitting;
+    const looseWidth = (given - (fitting - 1) * ROW_GAP) / fitting;
+    const start = bottom + (ranked.length > 0 && loose.length > 0 ? 2 * ROW_GAP : 0);
     for (const [index, node] of loose.entries()) {
-      const left = x + PADDING + (index % looseColumns) * looseStep;
       placed.set(node.id, {
         node,
-        x: left,
-        y: bottom + gap + Math.floor(index / looseColumns) * (LOOSE_HEIGHT + LOOSE_GAP),
+        x: leftOf(0) + (index % looseColumns) * (looseWidth + ROW_GAP),
+        y: start + Math.floor(index / looseColumns) * (LOOSE_HEIGHT + LOOSE_GAP),
+        width: looseWidth,
         height: LOOSE_HEIGHT,
       });
     }
-    for (let index = 0; index < looseColumns; index += 1) {
-      columns.push({ left: x + PADDING + index * looseStep, bottom });
-    }
-    const all = [...linked, ...loose].flatMap(({ id }) => placed.get(id) ?? []);
-    const right = Math.max(...all.map((place) => place.x + nodeWidth)) + PADDING;
-    height = Math.max(height, ...all.map((place) => place.y + place.height + PADDING));
-    areas.push({ service, x, width: right - x });
-    x = right + columnGap / 2;
+    const ends = [...ranked.flat(), ...loose].flatMap(({ id }) => placed.get(id) ?? []);
+    const width = Math.max(...ends.map((place) => place.x + place.width)) + PADDING - x;
+    const end = Math.max(...ends.map(endOf)) + PADDING;
+    areas.push({ service, x, y, width: above?.width ?? width, height: end - y });
+    if (above === undefined) stacks.push({ x, width, end });
+    else above.end = end;
+    right = Math.max(right, x + width + columnGap / 2);
   }
   return {
-    nodeWidth,
-    width: Math.max(0, x - columnGap / 2),
-    height,
+    width: Math.max(0, right - columnGap / 2),
+    height: Math.max(0, ...areas.map(endOf)),
     services: areas,
     nodes: [...placed.values()],
     edges: edges.flatMap((edge, index) => {
       const [from, to] = [placed.get(edge.from), placed.get(edge.to)];
       if (from === undefined || to === undefined) return [];
       const crossed = columns.filter(({ left }) => left > from.x && left < to.x);
-      return { edge, path: pathOf(from, to, nodeWidth, crossed, ((index % 3) - 1) * LANE_GAP) };
+      return { edge, path: pathOf(from, to, crossed, ((index % 3) - 1) * LANE_GAP) };
     }),
   };
+}
+
+function endOf({ y, height }: { readonly y: number; readonly height: number }): number {
+  return y + height;
 }
 
 function clamp(value: number, min: number, max: number): number {
@@ -130,8 +155,7 @@ function clamp(value: number, min: number, max: number): number {
 
 /** Returns the length of the longest way to each node. Edges that close a circle do not count. */
 function ranksOf(nodes: readonly FlowNode[], edges: readonly FlowEdge[]): ReadonlyMap<string, number> {
-  const incoming = new Map<string, string[]>();
-  for (const { from, to } of edges) incoming.set(to, [...(incoming.get(to) ?? []), from]);
+  const incoming = groupBy(edges, ({ to }) => to);
   const ranks = new Map<string, number>();
   const open = new Set<string>();
   const visit = (id: string): number => {
@@ -139,7 +163,7 @@ function ranksOf(nodes: readonly FlowNode[], edges: readonly FlowEdge[]): Readon
     if (known !== undefined) return known;
     open.add(id);
     let rank = 0;
-    for (const from of incoming.get(id) ?? []) if (!open.has(from)) rank = Math.max(rank, visit(from) + 1);
+    for (const { from } of incoming.get(id) ?? []) if (!open.has(from)) rank = Math.max(rank, visit(from) + 1);
     open.delete(id);
     ranks.set(id, rank);
     return rank;
@@ -170,14 +194,8 @@ function orderColumn(
  * @param crossed those columns
  * @param offset distance from the middle of the gap, which edges share
  */
-function pathOf(
-  from: PlacedNode,
-  to: PlacedNode,
-  nodeWidth: number,
-  crossed: readonly Column[],
-  offset: number,
-): string {
-  const [x1, y1] = [from.x + nodeWidth, from.y + NODE_HEIGHT / 2];
+function pathOf(from: PlacedNode, to: PlacedNode, crossed: readonly Column[], offset: number): string {
+  const [x1, y1] = [from.x + from.width, from.y + NODE_HEIGHT / 2];
   const [x4, y4] = [to.x, to.y + NODE_HEIGHT / 2];
   const [first, last] = [crossed[0], crossed.at(-1)];
   if (first !== undefined && last !== undefined) {
@@ -185,7 +203,7 @@ function pathOf(
     const middle = Math.min((y1 + y4) / 2, bottom - ROW_GAP / 2);
     const row = Math.round((middle - HEAD + ROW_GAP / 2) / (NODE_HEIGHT + ROW_GAP));
     const lane = HEAD + row * (NODE_HEIGHT + ROW_GAP) - ROW_GAP / 2 + offset;
-    const end = last.left + nodeWidth;
+    const end = last.left + from.width;
     return `M${x1} ${y1}${bendTo(x1, y1, first.left, lane)}H${end}${bendTo(end, lane, x4, y4)}`;
   }
   if (x4 >= x1) return `M${x1} ${y1}${bendTo(x1, y1, x4, y4)}`;

@@ -189,8 +189,8 @@ function FlowMap({ graph, monitor, navigation }: FlowProps & { graph: FlowGraph 
   return (
     <div ref={box} class="card flow-scroll">
       <div class="flow" style={{ width: `${layout.width}px`, height: `${layout.height}px` }}>
-        {layout.services.map(({ service, x, width }) => (
-          <div key={service} class="flow-service" style={{ left: `${x}px`, width: `${width}px` }}>
+        {layout.services.map(({ service, x, y, width, height }) => (
+          <div key={service} class="flow-service" style={placeOf(x, y, width, height)}>
             <bdi>{service === '' ? 'No process' : service}</bdi>
           </div>
         ))}
@@ -210,15 +210,11 @@ function FlowMap({ graph, monitor, navigation }: FlowProps & { graph: FlowGraph 
         </svg>
         <div ref={dots} class="flow-dots" aria-hidden="true" />
         <ul aria-label="Event types, workflows and schedules">
-          {layout.nodes.map(({ node: { id }, x, y, height }) => {
+          {layout.nodes.map(({ node: { id }, x, y, width, height }) => {
             const node = nodeOf.get(id);
             return (
               node && (
-                <li
-                  key={id}
-                  class="flow-node"
-                  style={{ left: `${x}px`, top: `${y}px`, width: `${layout.nodeWidth}px`, height: `${height}px` }}
-                >
+                <li key={id} class="flow-node" style={placeOf(x, y, width, height)}>
                   <FlowLink
                     node={node}
                     seconds={seconds}
@@ -234,6 +230,10 @@ function FlowMap({ graph, monitor, navigation }: FlowProps & { graph: FlowGraph 
       </div>
     </div>
   );
+}
+
+function placeOf(x: number, y: number, width: number, height: number): Record<string, string> {
+  return { left: `${x}px`, top: `${y}px`, width: `${width}px`, height: `${height}px` };
 }
 
 /** Returns the width of an edge in pixels: each step is four times as many events. */
@@ -272,10 +272,10 @@ function FlowLink({ node, seconds, isLoose, isOpen, query }: FlowLinkProps): JSX
       </span>
       {kind !== 'schedule' && (
         <span class="flow-facts">
-          {/* One line has room for one fact. */}
+          {/* A line has room for two facts, beside a name for one. */}
           {received > 0 && !(isLoose && failed + pending > 0) && <span>{formatRate(received / seconds)}</span>}
           {failed > 0 && <span class="tone-failed">▲ {formatPercent(ratio)}</span>}
-          {pending > 0 && !(isLoose && failed > 0) && <span>{formatCount(pending)} pending</span>}
+          {pending > 0 && !(failed > 0 && (isLoose || received > 0)) && <span>{formatCount(pending)} pending</span>}
         </span>
       )}
       {ratio !== null && ratio > 0 && <i class="flow-share" style={{ transform: `scaleX(${ratio})` }} />}

@@ -8,6 +8,7 @@ import { Segments } from '../shared/choices.js';
 import { Count } from '../shared/counts.js';
 import { Icon } from '../shared/icon.js';
 import { IdLink, TypeLink } from '../shared/links.js';
+import { sumOf } from '../shared/lists.js';
 import { Ago } from '../shared/times.js';
 import { LoadedView } from '../shared/view-section.js';
 import { BoundedRows, useSorted, ViewTable, ViewTableCell, ViewTableNote } from '../shared/view-table.js';
@@ -141,7 +142,7 @@ function ErrorTable({ groups, release, now, query }: ErrorTableProps): JSX.Eleme
 }
 
 function sum(counts: readonly number[]): number {
-  return counts.reduce((total, count) => total + count, 0);
+  return sumOf(counts, (count) => count);
 }
 
 interface ErrorRowsProps extends Omit<ErrorTableProps, 'groups'> {
@@ -162,11 +163,10 @@ function ErrorRows({ group, isNew: isRecent, release, now, query }: ErrorRowsPro
           <button type="button" class="error-toggle" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
             <Icon name={isOpen ? 'open' : 'closed'} />
             <span>
-              <strong class="tone-failed">{name}</strong>{' '}
+              <strong class="error-message">{message || name}</strong> <span class="tone-failed">{name}</span>{' '}
               {isRecent && (
                 <span class="tag is-new">{release === undefined ? 'new in 24 h' : `new since ${release.release}`}</span>
               )}
-              <span class="error-message">{message}</span>
             </span>
           </button>
         </th>
@@ -191,8 +191,10 @@ function ErrorRows({ group, isNew: isRecent, release, now, query }: ErrorRowsPro
         <Seen label="First seen" at={firstSeenAt} release={firstRelease} now={now} />
         <Seen label="Last seen" at={lastSeenAt} release={lastRelease} now={now} />
         <ViewTableCell label="Dead letters">
-          {deadLetters === 0 ? '0' : `${formatCount(deadLetters)} open`}
-          <ErrorGroupActions group={group} />
+          <div class="error-letters">
+            {deadLetters === 0 ? '0' : `${formatCount(deadLetters)} open`}
+            <ErrorGroupActions group={group} />
+          </div>
         </ViewTableCell>
       </tr>
       {isOpen && (

@@ -11,6 +11,7 @@ import { counted, formatCost, formatCount, UNKNOWN } from '../format/number.js';
 import { ReplayCode } from '../shared/copy-button.js';
 import { Icon } from '../shared/icon.js';
 import { IdLink, TypeLink } from '../shared/links.js';
+import { sumOf } from '../shared/lists.js';
 import { lookOf } from '../shared/states.js';
 import { Ago } from '../shared/times.js';
 import { EmptyState, TableSkeleton } from '../shared/view-section.js';
@@ -165,8 +166,8 @@ function spentIn({ events }: RequestTrace): Spent {
   const usages = turns.flatMap(({ usage }) => usage ?? []);
   const costs = usages.flatMap(({ cost }) => cost ?? []);
   return {
-    tokens: usages.reduce((sum, { totalTokens }) => sum + totalTokens, 0),
-    cost: usages.length === 0 || costs.length < usages.length ? null : costs.reduce((sum, cost) => sum + cost, 0),
+    tokens: sumOf(usages, ({ totalTokens }) => totalTokens),
+    cost: usages.length === 0 || costs.length < usages.length ? null : sumOf(costs, (cost) => cost),
     models: [...new Set(turns.flatMap((turn) => turn.model ?? []))],
   };
 }

@@ -1,6 +1,7 @@
 import { niceCeiling, TICK_STEPS } from '../charts/chart-shape.js';
 import { formatDuration } from '../format/duration.js';
 import { formatCount, formatPercent } from '../format/number.js';
+import { sumOf } from '../shared/lists.js';
 import { type Bar, isBusy, joinPeriods, type TraceRow, type TraceSpan, type TraceState } from './trace-rows.js';
 
 /** Axis that shows times in percent of its width. Cut waits are as wide as their mark. */
@@ -38,7 +39,7 @@ export function traceAxis(span: TraceSpan, cuts: readonly TraceSpan[]): TraceAxi
 }
 
 export function totalMs(periods: readonly TraceSpan[]): number {
-  return periods.reduce((sum, { from, to }) => sum + to - from, 0);
+  return sumOf(periods, ({ from, to }) => to - from);
 }
 
 const MAX_TICKS = 5;

@@ -351,9 +351,9 @@ export function turnFacts({ kind, turn, error }: StepIntrospection): readonly st
     ...(usage === undefined
       ? []
       : [`${formatCount(usage.promptTokens)} + ${formatCount(usage.completionTokens)} tokens`]),
+    ...(usage?.cost === undefined ? [] : [`cost ${formatCost(usage.cost)}`]),
     ...(usage?.cachedTokens === undefined ? [] : [`${formatCount(usage.cachedTokens)} cached`]),
     ...(usage?.reasoningTokens === undefined ? [] : [`${formatCount(usage.reasoningTokens)} reasoning`]),
-    ...(usage?.cost === undefined ? [] : [`cost ${formatCost(usage.cost)}`]),
     ...(kind === 'approval' ? ['approval'] : []),
     ...(isToolError === true ? ['the model received an error'] : []),
     ...(error === undefined ? [] : [`${error.name}: ${error.message}`]),

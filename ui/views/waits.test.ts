@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { WaitIntrospection } from '../../server/dashboard/protocol.js';
-import { groupWaits, toolOf } from './waits.js';
+import { groupBy } from '../shared/lists.js';
+import { stepOf, toolOf } from './waits.js';
 
 function waitOf(id: string, type: string, step: string): WaitIntrospection {
   return {
@@ -15,12 +16,7 @@ function waitOf(id: string, type: string, step: string): WaitIntrospection {
 
 test('groups by type and step, in the order of the oldest wait of each', () => {
   const waits = [waitOf('1', 'b', 'x'), waitOf('2', 'a', 'x'), waitOf('3', 'b', 'y'), waitOf('4', 'b', 'x')];
-  expect(groupWaits(waits).map(({ type, step, waits: of }) => [type, step, of.map(({ id }) => id)])).toEqual([
-    ['b', 'x', ['1', '4']],
-    ['a', 'x', ['2']],
-    ['b', 'y', ['3']],
-  ]);
-  expect(groupWaits([])).toEqual([]);
+  expect([...groupBy(waits, stepOf).values()].map((of) => of.map(({ id }) => id))).toEqual([['1', '4'], ['2'], ['3']]);
 });
 
 test.each([

@@ -1,12 +1,13 @@
 import type { JSX } from 'preact';
 import type { WaitIntrospection } from '../../server/dashboard/protocol.js';
-import { DecideActions } from '../actions/subject-actions.js';
+import { CallArguments, DecideActions } from '../actions/subject-actions.js';
 import { viewerTimeZone } from '../format/clock-time.js';
 import { formatAge } from '../format/duration.js';
 import { approveCode } from '../format/hub-code.js';
 import { formatCount } from '../format/number.js';
 import { CopyCode } from '../shared/copy-button.js';
 import { IdLink, TypeLink } from '../shared/links.js';
+import { groupBy } from '../shared/lists.js';
 import { Name } from '../shared/name.js';
 import { MomentAndAge } from '../shared/times.js';
 import { LoadedView } from '../shared/view-section.js';
@@ -64,7 +65,7 @@ export function Waits({ monitor, navigation }: WaitsProps): JSX.Element {
                   columns={APPROVAL_COLUMNS}
                   class="waits-table"
                 >
-                  {groupByTool(asking).map(({ tool, waits: ofTool }) => (
+                  {[...groupBy(asking, toolOf)].map(([tool, ofTool]) => (
                     <ToolRows
                       key={tool}
                       tool={tool}
@@ -80,22 +81,18 @@ export function Waits({ monitor, navigation }: WaitsProps): JSX.Element {
             )}
             {others.length > 0 && (
               <>
-                <h3 class="view-part">Other waits</h3>
+                <h3 class="view-part">
+                  Other waits <ListedCount count={others.length} isTruncated={isTruncated} />
+                </h3>
                 <ViewTable caption="Steps that wait" columns={WAIT_COLUMNS} class="waits-table">
                   <BoundedRows
-                    items={groupWaits(others)}
+                    items={[...groupBy(others, stepOf)]}
                     limit={SHOWN_STEPS}
                     noun="steps"
                     columns={WAIT_COLUMNS.length}
                   >
-                    {(group) => (
-                      <GroupRows
-                        key={keyOfGroup(group)}
-                        group={group}
-                        isTruncated={isTruncated}
-                        now={now}
-                        query={query}
-                      />
+                    {([key, group]) => (
+                      <GroupRows key={key} waits={group} isTruncated={isTruncated} now={now} query={query} />
                     )}
                   </BoundedRows>
                 </ViewTable>
@@ -128,6 +125,7 @@ function ApprovalRow({ wait, now, query, transport }: RowProps & { transport: st
       </th>
       <ViewTableCell label="Call">
         <Name>{step.name}</Name>
+        <CallArguments wait={wait} />
       </ViewTableCell>
       <SinceCell wait={wait} now={now} />
       <ViewTableCell label="Timeout">
@@ -192,17 +190,19 @@ function ListedCount({ count, isTruncated }: { count: number; isTruncated: boole
 
 /** Waits of a step below a row with its name. */
 function GroupRows({
-  group,
+  waits,
   isTruncated,
   now,
   query,
-}: Omit<RowProps, 'wait'> & { group: WaitGroup; isTruncated: boolean }): JSX.Element {
-  const { kind, type, step, waits } = group;
+}: Omit<RowProps, 'wait'> & { waits: readonly WaitIntrospection[]; isTruncated: boolean }): JSX.Element | null {
+  const [first] = waits;
+  if (first === undefined) return null;
+  const { kind, type, step } = first;
   return (
     <>
       <tr class="wait-group">
         <th scope="rowgroup" colSpan={WAIT_COLUMNS.length}>
-          <TypeLink class="view-table-name" kind={kind} type={type} query={query} /> <bdi>{step}</bdi>{' '}
+          <TypeLink class="view-table-name" kind={kind} type={type} query={query} /> <bdi>{step.name}</bdi>{' '}
           <ListedCount count={waits.length} isTruncated={isTruncated} />
         </th>
       </tr>
@@ -250,38 +250,9 @@ function keyOf({ id, service, step }: WaitIntrospection): string {
   return JSON.stringify([id, service, step.kind, step.name]);
 }
 
-function keyOfGroup({ kind, type, step }: WaitGroup): string {
-  return JSON.stringify([kind, type, step]);
-}
-
-/** Waits of one step of one workflow or event type. */
-interface WaitGroup {
-  readonly kind: WaitIntrospection['kind'];
-  readonly type: string;
-  readonly step: string;
-  readonly waits: readonly WaitIntrospection[];
-}
-
-/** Groups waits by what runs and by step. Groups and waits stay in the order of the list: the oldest first. */
-export function groupWaits(waits: readonly WaitIntrospection[]): readonly WaitGroup[] {
-  const groups = new Map<string, WaitGroup & { readonly waits: WaitIntrospection[] }>();
-  for (const wait of waits) {
-    const { kind, type, step } = wait;
-    const key = JSON.stringify([kind, type, step.name]);
-    const group = groups.get(key) ?? { kind, type, step: step.name, waits: [] };
-    group.waits.push(wait);
-    groups.set(key, group);
-  }
-  return [...groups.values()];
-}
-
-/** Groups approvals by tool, the tool whose oldest approval waits longest first. */
-function groupByTool(
-  waits: readonly WaitIntrospection[],
-): readonly { readonly tool: string; readonly waits: readonly WaitIntrospection[] }[] {
-  const groups = new Map<string, WaitIntrospection[]>();
-  for (const wait of waits) groups.set(toolOf(wait), [...(groups.get(toolOf(wait)) ?? []), wait]);
-  return [...groups].map(([tool, ofTool]) => ({ tool, waits: ofTool }));
+/** Returns the step of a type or workflow that waits. */
+export function stepOf({ kind, type, step }: WaitIntrospection): string {
+  return JSON.stringify([kind, type, step.name]);
 }
 
 /** Returns the name of the tool whose call waits for an approval. */

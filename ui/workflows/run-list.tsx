@@ -4,6 +4,7 @@ import { formatMoment } from '../format/clock-time.js';
 import { formatAge, formatAgo, formatDuration } from '../format/duration.js';
 import { counted, formatCount } from '../format/number.js';
 import { IdLink } from '../shared/links.js';
+import { sumOf } from '../shared/lists.js';
 import { lookOf, StateLabel } from '../shared/states.js';
 import { Ago } from '../shared/times.js';
 import { useKept } from '../shared/use-element.js';
@@ -74,8 +75,11 @@ const ENDED: readonly State[] = ['completed', 'failed', 'cancelled'];
 function Segments({ run, serverNow }: { run: RunIntrospection; serverNow: number }): JSX.Element {
   const kept = useKept();
   const segments = atMost(runSegments(run, serverNow));
-  const minNamed = MIN_NAMED_SHARE * segments.reduce((sum, { durationMs }) => sum + growOf(durationMs), 0);
-  const items = segments.map((segment) => ({ ...segment, isNamed: growOf(segment.durationMs) >= minNamed }));
+  const total = sumOf(segments, ({ durationMs }) => growOf(durationMs));
+  const items = segments.map((segment) => ({
+    ...segment,
+    isNamed: growOf(segment.durationMs) >= (segment.name.length + 2) * CHARACTER_SHARE * total,
+  }));
   // The steps that have ended are one part, which a poll passes by.
   const open = items.findIndex(({ status }) => !ENDED.includes(status));
   const ended = open === -1 ? items : items.slice(0, open);
@@ -89,8 +93,8 @@ function Segments({ run, serverNow }: { run: RunIntrospection; serverNow: number
   );
 }
 
-/** Minimum share of a bar for a name. Narrower parts have no room, and elements for them would cost more than the page. */
-const MIN_NAMED_SHARE = 0.03;
+/** Share of a bar that a character of a name takes. Elements for names without room would cost more than the page. */
+const CHARACTER_SHARE = 0.008;
 
 function segmentItem({ key, name, status, durationMs, isNamed }: RunSegment & { isNamed: boolean }): JSX.Element {
   const text = `${name}: ${lookOf(status)[1].toLowerCase()}, ${formatTaken(status, durationMs)}`;
@@ -158,7 +162,7 @@ export function runSegments({ steps, acceptedAt, endedAt }: RunIntrospection, no
   // Of a step between two attempts, the duration is that of the last attempt.
   const endedMs = (step: StepIntrospection): number | undefined =>
     stepState(step) === 'retrying' ? undefined : step.durationMs;
-  const knownMs = steps.reduce((sum, step) => sum + (endedMs(step) ?? 0), 0);
+  const knownMs = sumOf(steps, (step) => endedMs(step) ?? 0);
   return steps.flatMap((step) => {
     const { kind, name } = step;
     const status = stepState(step);
@@ -179,7 +183,7 @@ export function atMost(segments: readonly RunSegment[]): readonly RunSegment[] {
     key: 'rest',
     name: `${formatCount(rest.length)} more`,
     status: rest.find(({ status }) => status === 'failed')?.status ?? rest.at(-1)?.status ?? 'completed',
-    durationMs: rest.reduce((sum, { durationMs }) => sum + durationMs, 0),
+    durationMs: sumOf(rest, ({ durationMs }) => durationMs),
   };
   return [...segments.slice(0, MAX_SEGMENTS - 1), joined];
 }

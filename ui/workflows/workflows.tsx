@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { useRef } from 'preact/hooks';
 import type { WorkflowOverview } from '../../server/dashboard/protocol.js';
 import { TypeActions } from '../actions/subject-actions.js';
 import { counted } from '../format/number.js';
@@ -16,12 +17,21 @@ export interface WorkflowsProps {
   readonly navigation: Navigation;
 }
 
-/** View of all workflows or of the open one. */
+/** View of all workflows, first those that fail when it is opened, or of the open one. */
 export function Workflows({ monitor, navigation }: WorkflowsProps): JSX.Element {
   const { name } = navigation.route.value;
   const query = navigation.query.value;
   const workflows = monitor.store.workflows.value;
-  const shown = name === null ? workflows : workflows.filter((workflow) => workflow.name === name);
+  const failing = useRef<readonly string[]>([]);
+  if (failing.current.length === 0)
+    failing.current = workflows.flatMap(({ name: each, recent }) =>
+      recent && recent.last5Min.failed > 0 ? [each] : [],
+    );
+  const rankOf = (workflow: WorkflowOverview): number => (failing.current.includes(workflow.name) ? 0 : 1);
+  const shown =
+    name === null
+      ? [...workflows].sort((a, b) => rankOf(a) - rankOf(b))
+      : workflows.filter((workflow) => workflow.name === name);
   return (
     <ViewSection
       view="workflows"

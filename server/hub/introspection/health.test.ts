@@ -113,7 +113,8 @@ it('ranks by the number of events: stuck queues and services without a process a
 });
 
 it('dates failures by their minutes, and a service without a process by the end of its last one', () => {
-  const minutes = [0, 4, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 1, 0];
+  const failed = [0, 4, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 4, 0];
+  const received = failed.map(() => 10);
   const failing = event('a', { deadLetters: 1 }, { failed: 1 });
   const { recent } = failing;
   const abandoned = {
@@ -121,7 +122,7 @@ it('dates failures by their minutes, and a service without a process by the end 
     services: [{ service: 'mail', processes: 0, metrics: { ...noMetrics, pending: 1, oldestPendingAt: 7 } }],
   };
   const { problems } = computeHealth(
-    source([{ ...failing, recent: { ...recent, minutes: { received: minutes, failed: minutes } } }, abandoned], {
+    source([{ ...failing, recent: { ...recent, minutes: { received, failed } } }, abandoned], {
       releases: [{ service: 'mail', release: 'v1', startedAt: 1, endedAt: 99 }],
     }),
   );
@@ -130,6 +131,18 @@ it('dates failures by their minutes, and a service without a process by the end 
     ['no-process', 99],
     ['failing', (minute - 4) * 60_000],
   ]);
+});
+
+it.each([
+  ['failures that were as rare before', 10, (ago: number) => ago % 17 === 0, 51],
+  ['failures that were rare before', 10, (ago: number) => ago < 9 || ago === 30, 8],
+])('dates %s', (_, perMinute, failsAt, expected) => {
+  const failed = Array.from({ length: 60 }, (__, n) => (failsAt(59 - n) ? 1 : 0));
+  const received = failed.map(() => perMinute);
+  const failing = event('a', { deadLetters: 1 }, { failed: 1 });
+  const recent = { ...failing.recent, minutes: { received, failed } };
+  const [problem] = computeHealth(source([{ ...failing, recent }])).problems;
+  expect(Math.floor(now / 60_000) - Number(problem?.since) / 60_000).toBe(expected);
 });
 
 it('merges the failure of a parent with that of its child', () => {

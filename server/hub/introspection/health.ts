@@ -220,7 +220,7 @@ function failingProblem(
     ...subject,
     failed,
     ended,
-    since: failingSince(recent.minutes.failed, now),
+    since: failingSince(recent.minutes, now),
     ...(lastFailedAt !== undefined && { lastAt: lastFailedAt }),
     ...(lastFailure !== undefined && { lastError: { name: lastFailure.name, message: lastFailure.message } }),
     ...(deadLetters > 0 && { count: deadLetters }),
@@ -247,13 +247,21 @@ function waitingProblem(
   return { kind: 'oldest-pending', severity: isStuck ? 'error' : 'warning', ...subject, pending, ...since };
 }
 
-/** Returns the start of the first minute with failures that no 5 minutes without any separate from now. */
-function failingSince(minutes: readonly number[], now: number): number {
-  let [first, quiet] = [0, 0];
-  for (let ago = 0; ago < minutes.length && quiet <= 5; ago += 1) {
-    const isFailing = (minutes[minutes.length - 1 - ago] ?? 0) > 0;
-    quiet = isFailing ? 0 : quiet + 1;
-    if (isFailing) first = ago;
+/**
+ * Returns the start of the first minute with failures. Before it, more than 5 minutes had none, and so many events that at
+ * the rate since then 3 would have failed: chance alone leaves none of 3 in 1 of 20 cases.
+ */
+function failingSince({ received, failed }: Counted['recent']['minutes'], now: number): number {
+  let [first, quiet, quietEvents, failures, events] = [0, 0, 0, 0, 0];
+  for (let ago = 0; ago < failed.length && (quiet <= 5 || quietEvents * failures < 3 * (quietEvents + events)); ago += 1) {
+    const failedThen = failed[failed.length - 1 - ago] ?? 0;
+    quietEvents += received[received.length - 1 - ago] ?? 0;
+    quiet += 1;
+    if (failedThen === 0) continue;
+    first = ago;
+    failures += failedThen;
+    events += quietEvents;
+    quiet = quietEvents = 0;
   }
   return (Math.floor(now / minuteMs) - first) * minuteMs;
 }

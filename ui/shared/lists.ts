@@ -1,0 +1,16 @@
+/** Returns the sum of a number of each item. */
+export function sumOf<Item>(items: readonly Item[], of: (item: Item) => number): number {
+  return items.reduce((sum, item) => sum + of(item), 0);
+}
+
+/** Returns the items by a key, the keys and the items of each in their order. */
+export function groupBy<Item, Key>(items: readonly Item[], keyOf: (item: Item) => Key): ReadonlyMap<Key, Item[]> {
+  const groups = new Map<Key, Item[]>();
+  for (const item of items) {
+    const key = keyOf(item);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [item]);
+    else group.push(item);
+  }
+  return groups;
+}
