@@ -191,7 +191,7 @@ function FlowMap({ graph, monitor, navigation }: FlowProps & { graph: FlowGraph 
       <div class="flow" style={{ width: `${layout.width}px`, height: `${layout.height}px` }}>
         {layout.services.map(({ service, x, y, width, height }) => (
           <div key={service} class="flow-service" style={placeOf(x, y, width, height)}>
-            <bdi>{service === '' ? 'No process' : service}</bdi>
+            <bdi>{service === '' ? 'Not handled' : service}</bdi>
           </div>
         ))}
         <svg class="flow-edges" viewBox={`0 0 ${layout.width} ${layout.height}`} aria-hidden="true">

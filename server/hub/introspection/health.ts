@@ -29,9 +29,9 @@ export interface Problem {
   readonly ended?: number;
   readonly pending?: number;
   /**
-   * Epoch milliseconds at which the condition began, or a little later: of failures, the first of the minutes with
-   * failures, of at most the last 20, that are less than 5 minutes apart; without a process, the end of the last one, as
-   * far as releases tell; of a backlog, the acceptance of the oldest event.
+   * Epoch milliseconds at which the condition began, or a little later: of failures, the minute since which they have been
+   * as frequent as now, absent if that is before the last 20 minutes; without a process, the end of the last one, as far as
+   * releases tell; of a backlog, the acceptance of the oldest event.
    */
   readonly since?: number;
   /** Epoch milliseconds of its last occurrence. */
@@ -214,13 +214,14 @@ function failingProblem(
   if (failed === 0 || (retainsDeadLetters && metrics.deadLetters === 0)) return undefined;
   const ended = recent.last5Min.completed + failed;
   const { lastFailedAt, deadLetters } = metrics;
+  const since = failingSince(recent.minutes, now);
   return {
     kind: 'failing',
     severity: failed / ended >= minFailingShare ? 'error' : 'warning',
     ...subject,
     failed,
     ended,
-    since: failingSince(recent.minutes, now),
+    ...(since !== undefined && { since }),
     ...(lastFailedAt !== undefined && { lastAt: lastFailedAt }),
     ...(lastFailure !== undefined && { lastError: { name: lastFailure.name, message: lastFailure.message } }),
     ...(deadLetters > 0 && { count: deadLetters }),
@@ -248,12 +249,13 @@ function waitingProblem(
 }
 
 /**
- * Returns the start of the first minute with failures. Before it, more than 5 minutes had none, and so many events that at
+ * Returns the start of the first minute with failures; `undefined` if they began before the minutes that are known. Before it, more than 5 minutes had none, and so many events that at
  * the rate since then 3 would have failed: chance alone leaves none of 3 in 1 of 20 cases.
  */
-function failingSince({ received, failed }: Counted['recent']['minutes'], now: number): number {
+function failingSince({ received, failed }: Counted['recent']['minutes'], now: number): number | undefined {
   let [first, quiet, quietEvents, failures, events] = [0, 0, 0, 0, 0];
-  for (let ago = 0; ago < failed.length && (quiet <= 5 || quietEvents * failures < 3 * (quietEvents + events)); ago += 1) {
+  const isLong = (): boolean => quiet > 5 && quietEvents * failures >= 3 * (quietEvents + events);
+  for (let ago = 0; ago < failed.length && !isLong(); ago += 1) {
     const failedThen = failed[failed.length - 1 - ago] ?? 0;
     quietEvents += received[received.length - 1 - ago] ?? 0;
     quiet += 1;
@@ -263,6 +265,8 @@ function failingSince({ received, failed }: Counted['recent']['minutes'], now: n
     events += quietEvents;
     quiet = quietEvents = 0;
   }
+  // Without any event before them, they began with the type, or as far as anybody can tell.
+  if (!isLong() && (quietEvents > 0 || quiet <= 5)) return undefined;
   return (Math.floor(now / minuteMs) - first) * minuteMs;
 }
 
