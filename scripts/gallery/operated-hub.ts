@@ -22,7 +22,7 @@ const day = 1_440 * minute;
 const actions = '/ops/hub-actions';
 const historyMs = 27 * 60 * minute;
 /** Time between the second release and the end of the history. */
-const releasedMs = 25 * minute;
+const releasedMs = 16 * minute;
 const tickMs = 100;
 
 /**
@@ -103,22 +103,22 @@ function trade(hub: Hub, clock: FakeClock, firstOrder: number): () => number {
 
 /** What happens between the release and now. */
 async function operate(shop: Hub, clock: FakeClock): Promise<OperatedShop['ids']> {
-  await clock.advance(5 * minute);
+  await clock.advance(2 * minute);
   await leaveLostProcess(shop);
   await shop.pause({ type: 'refund.requested' }, { by: 'ada', reason: 'the bank is down until 14:00' });
   for (let n = 1; n <= 9; n += 1) {
     await shop.emit('report.requested', { n });
-    await clock.advance(minute);
+    await clock.advance(minute / 2);
   }
   await shop.emit('newsletter.sent', {}, { delayMs: 60 * minute });
   for (const [index, subject] of ['My tea', 'My cup', 'My jar'].entries()) {
-    await shop.emit('ticket.opened', `${subject} is broken. I want my money back.`, { delayMs: index * 2 * minute });
+    await shop.emit('ticket.opened', `${subject} is broken. I want my money back.`, { delayMs: index * minute });
   }
   const turns = await shop.emit('ticket.opened', 'Where is everything that I ordered?');
   const nested = await shop.startWorkflow('checkout', {});
-  await clock.advance(6 * minute);
+  await clock.advance(5 * minute);
   const long = await shop.startWorkflow('search.reindex', {});
-  await clock.advance(3 * minute);
+  await clock.advance(2 * minute);
   return { long: long.runId, nested: nested.runId, turns: turns.id };
 }
 
@@ -126,7 +126,7 @@ async function operate(shop: Hub, clock: FakeClock): Promise<OperatedShop['ids']
 async function leaveLostProcess({ transport: { kv, clock } }: Hub): Promise<void> {
   const key = 'hubline:processes';
   const { processes = [] } = Object(JSON.parse((await kv.get(key)) ?? '{}'));
-  const lostAt = clock.now() - 4 * minute;
+  const lostAt = clock.now() - minute;
   const lost = { id: 'c41d09ab', service: 'shop', host: 'worker-7', pid: 4_711, release: '1.4.0', active: 3 };
   const entry = { ...lost, startedAt: lostAt - day, seenAt: lostAt };
   await kv.set(key, JSON.stringify({ processes: [entry, ...processes] }));

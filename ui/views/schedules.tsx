@@ -218,7 +218,7 @@ function ScheduleRow({ schedule, outlook, isOpen, now, query }: ScheduleRowProps
           'none'
         ) : (
           <>
-            <MomentAndAge at={nextDueAt} now={now} />
+            <MomentAndAge at={Math.max(nextDueAt, now)} now={now} />
             {schedule.cron !== undefined &&
               outlook?.words === undefined &&
               laterDueAt.map((at) => (

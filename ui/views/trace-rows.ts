@@ -200,7 +200,8 @@ function stepRow(
     note:
       title === ''
         ? turnFacts(step)
-            .filter((fact) => fact !== model)
+            // A row has no room for more; the view Agents has it.
+            .filter((fact) => fact !== model && !/ (cached|reasoning)$/.test(fact))
             .join(' · ')
         : title,
     progress: null,
