@@ -22,7 +22,7 @@ const day = 1_440 * minute;
 const actions = '/ops/hub-actions';
 const historyMs = 27 * 60 * minute;
 /** Time between the second release and the end of the history. */
-const releasedMs = 16 * minute;
+const releasedMs = 12 * minute;
 const tickMs = 100;
 
 /**
@@ -108,7 +108,7 @@ async function operate(shop: Hub, clock: FakeClock): Promise<OperatedShop['ids']
   await shop.pause({ type: 'refund.requested' }, { by: 'ada', reason: 'the bank is down until 14:00' });
   for (let n = 1; n <= 9; n += 1) {
     await shop.emit('report.requested', { n });
-    await clock.advance(minute / 2);
+    await clock.advance(minute / 3);
   }
   await shop.emit('newsletter.sent', {}, { delayMs: 60 * minute });
   for (const [index, subject] of ['My tea', 'My cup', 'My jar'].entries()) {
@@ -116,7 +116,7 @@ async function operate(shop: Hub, clock: FakeClock): Promise<OperatedShop['ids']
   }
   const turns = await shop.emit('ticket.opened', 'Where is everything that I ordered?');
   const nested = await shop.startWorkflow('checkout', {});
-  await clock.advance(5 * minute);
+  await clock.advance(4 * minute);
   const long = await shop.startWorkflow('search.reindex', {});
   await clock.advance(2 * minute);
   return { long: long.runId, nested: nested.runId, turns: turns.id };
