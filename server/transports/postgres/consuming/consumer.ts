@@ -110,6 +110,15 @@ export class Consumer implements NotificationListener, EventStarter {
     return this.#deliveries.size + this.#overdue.size;
   }
 
+  /**
+   * Number of handlers that may start: those whose outcomes are on their way run no more, but there are at most as many of
+   * them as of slots.
+   */
+  get #free(): number {
+    const returned = [...this.#deliveries.values()].filter(({ hasReturned }) => hasReturned).length;
+    return this.#concurrency - this.active + Math.min(returned, this.#concurrency);
+  }
+
   get #concurrency(): number {
     return Math.min(this.#options.concurrency, maxSlots);
   }
@@ -150,7 +159,7 @@ export class Consumer implements NotificationListener, EventStarter {
     }).length;
     // To look if others have to start before would take long.
     const isQuick = mayStart && this.#floor.until === 0;
-    const room = isQuick ? Math.max(0, Math.min(count, this.#concurrency - this.active)) : 0;
+    const room = isQuick ? Math.max(0, Math.min(count, this.#free)) : 0;
     this.#reserved += room;
     const accepting = this.#noting(async () => {
       let reply: Fields;

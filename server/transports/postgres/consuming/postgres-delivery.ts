@@ -50,6 +50,7 @@ export class PostgresDelivery implements Delivery {
   #open = 0;
   #overdue: Promise<void> | undefined;
   #holdsSlot = false;
+  #hasReturned = false;
   #mayBeReady = true;
   #finish = (): void => {};
   /** Resolves when the outcome is recorded, or the lease has ended. */
@@ -88,6 +89,11 @@ export class PostgresDelivery implements Delivery {
     return !this.#isLeased;
   }
 
+  /** The handler has returned, and the outcome is on its way: nothing runs any more. */
+  get hasReturned(): boolean {
+    return this.#hasReturned;
+  }
+
   /** Pending while the handler runs although the attempt has its outcome; `undefined` if it returned before. */
   get overdue(): Promise<void> | undefined {
     return this.#overdue;
@@ -106,6 +112,7 @@ export class PostgresDelivery implements Delivery {
   async commit(outcome: Outcome, handlerEnd?: Promise<void>): Promise<CommitResult> {
     const token = this.#takeToken();
     this.#overdue = handlerEnd;
+    this.#hasReturned = handlerEnd === undefined && token !== 0;
     try {
       if (this.#open > 0) await this.#calls;
       const result = await this.#recorder.conclude(this.seq, token, outcome, handlerEnd !== undefined);
