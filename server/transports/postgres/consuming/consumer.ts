@@ -18,6 +18,8 @@ import { Upkeep } from './upkeep.js';
 
 // Largest whole number of a function of Postgres.
 const maxSlots = 2 ** 31 - 1;
+// Outcomes that may be on their way beside as many as there are slots, before nothing more starts.
+const leastUnrecorded = 2;
 
 /** Parts that a consumer shares with the other parts of its connection. */
 export interface ConsumerParts {
@@ -110,13 +112,11 @@ export class Consumer implements NotificationListener, EventStarter {
     return this.#deliveries.size + this.#overdue.size;
   }
 
-  /**
-   * Number of handlers that may start: those whose outcomes are on their way run no more, but there are at most as many of
-   * them as of slots.
-   */
+  /** Number of handlers that may start. Those whose outcomes are on their way run no more, but there is a limit to them. */
   get #free(): number {
     const returned = [...this.#deliveries.values()].filter(({ hasReturned }) => hasReturned).length;
-    return this.#concurrency - this.active + Math.min(returned, this.#concurrency);
+    const unrecorded = this.#concurrency + leastUnrecorded;
+    return this.#concurrency - this.active + Math.min(returned, unrecorded);
   }
 
   get #concurrency(): number {

@@ -6,6 +6,7 @@ import { silentLogger, type TransportManager } from '../../transport.js';
 import type { PostgresPool } from '../postgres-options.js';
 import { startTestPostgres } from '../postgres-stage.fixture.js';
 import { postgresTransport } from '../postgres-transport.js';
+import { PostgresDelivery } from './postgres-delivery.js';
 
 const { admin, harness, url } = await startTestPostgres();
 
@@ -36,6 +37,11 @@ async function startShop(concurrency = 2): Promise<Shop> {
 
 function idsOf(deliveries: readonly Delivery[]): string[] {
   return deliveries.map((delivery) => delivery.envelope.id);
+}
+
+function seqOf(delivery: Delivery): number {
+  if (!(delivery instanceof PostgresDelivery)) throw new Error('of another transport');
+  return delivery.seq;
 }
 
 /** Refuses calls of a function until the test ends, or the returned function is called. */
@@ -79,6 +85,52 @@ it('calls under way together start no more events than there are slots, and what
   expect(idsOf(held).toSorted()).toEqual(orders.map(({ id }) => id).toSorted());
   const [counts] = await shop.counts.get(['order']);
   expect(counts?.total).toMatchObject({ received: 40, completed: 40, pending: 0, active: 0 });
+});
+
+it('events start while the outcomes of others are on their way, of which there is a limit', async () => {
+  const { shop, held } = await startShop(1);
+  const client = await admin.connect();
+  onTestFinished(() => client.release());
+  await client.query('BEGIN');
+  const orders = Array.from({ length: 40 }, () => envelope('order'));
+  const committing: Promise<unknown>[] = [];
+  for (const order of orders) {
+    await shop.publish([order]);
+    const last = held[committing.length];
+    if (last === undefined) continue;
+    // Nobody records its outcome until the transaction ends.
+    await client.query('SELECT FROM hubline.events WHERE seq = $1 FOR UPDATE', [seqOf(last)]);
+    committing.push(Promise.resolve(last.commit(completed)));
+  }
+  // One runs, and the outcomes of those before it may be as many as slots and 2 more.
+  expect(held).toHaveLength(1 + 1 + 2);
+  await client.query('COMMIT');
+  await expect
+    .poll(async () => {
+      await Promise.all(committing);
+      for (const delivery of held.slice(committing.length)) committing.push(Promise.resolve(delivery.commit(completed)));
+      return committing.length;
+    })
+    .toBe(orders.length);
+  await Promise.all(committing);
+  expect(idsOf(held)).toEqual(orders.map(({ id }) => id));
+  const [counts] = await shop.counts.get(['order']);
+  expect(counts?.total).toMatchObject({ received: 40, completed: 40, pending: 0, active: 0 });
+});
+
+it('a claim names the queues that have more, and no others', async () => {
+  const { shop } = await startShop(1);
+  const restore = await refuseCalls('claim');
+  await shop.publish([envelope('order'), envelope('order'), envelope('order')]);
+  await restore();
+  const claim = async (): Promise<unknown> => {
+    const { rows } = await admin.query(
+      "SELECT hubline.claim((SELECT id FROM hubline.members), 1, ARRAY[id], '{}', '{}') AS reply FROM hubline.queues WHERE type = 'order'",
+    );
+    return rows[0]?.['reply'];
+  };
+  expect(await claim()).toMatchObject({ deliveries: [{ type: 'order' }], rest: [expect.anything()] });
+  expect(await claim()).toMatchObject({ deliveries: [{ type: 'order' }], rest: [] });
 });
 
 it('an event goes behind those of its type that wait', async () => {

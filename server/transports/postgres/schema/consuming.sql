@@ -539,7 +539,10 @@ BEGIN
       wake := least(wake, t + hub.lock_retry_ms());
     END IF;
   END IF;
-  IF shared <= 0 THEN rest := rest || shared_queues; END IF;
+  IF shared <= 0 THEN
+    rest := rest || ARRAY(SELECT x.id FROM unnest(shared_queues) x(id)
+      WHERE EXISTS (SELECT FROM hub.events e WHERE e.queue = x.id AND e.state = 'r' AND e.position >= p_floor));
+  END IF;
   RETURN json_build_object('wakeInMs', CASE WHEN wake IS NOT NULL THEN greatest(0, wake - hub.now_ms()) END, 'rest', rest,
     'floor', (SELECT min(position) FROM hub.events WHERE seq = ANY(seqs)), 'tookMs', extract(epoch FROM took) * 1000, 'deliveries', (
     SELECT coalesce(json_agg(hub.delivery_json(e, q.type) ORDER BY array_position(seqs, e.seq)), '[]')
