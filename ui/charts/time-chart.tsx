@@ -136,7 +136,7 @@ export function TimeChart(props: TimeChartProps): JSX.Element {
           <span
             key={at}
             class={`chart-release-name is-${tone}`}
-            data-lower={xOf(at) - xOf(shownMarks[index - 1]?.at ?? from - to) < RELEASE_NAME_WIDTH && index % 2 === 1}
+            data-lower={index % 2 === 1}
             data-before={xOf(at) > width - RELEASE_NAME_WIDTH}
             style={{ left: `${xOf(at)}px` }}
             title={`${name} ${link} ${formatTime(at)}`}

@@ -62,15 +62,10 @@ function KpiStrip({ store, serverNow }: KpiStripProps): JSX.Element {
   const periodOf = (period: string): string => (isSelected ? 'selected' : period);
   return (
     <dl class="kpis">
-      <Kpi label="Rate" period={periodOf('1 min')} title="Events received per second over the period">
+      <Kpi label="Rate" period={periodOf('1 min')}>
         {formatRate(rate)}
       </Kpi>
-      <Kpi
-        label="Failed"
-        period={periodOf('5 min')}
-        isFailed={failed !== undefined && failed > 0}
-        title="Events that failed in the period"
-      >
+      <Kpi label="Failed" period={periodOf('5 min')} isFailed={failed !== undefined && failed > 0}>
         {failed === undefined ? UNKNOWN : <Count value={failed} />}
       </Kpi>
       <Kpi
@@ -102,7 +97,7 @@ function KpiStrip({ store, serverNow }: KpiStripProps): JSX.Element {
           </Kpi>
         </>
       )}
-      <Kpi label="Received" period={periodOf('since start')} title="Events accepted in the period">
+      <Kpi label="Received" period={periodOf('since start')}>
         {received === undefined ? UNKNOWN : <Count value={received} />}
       </Kpi>
     </dl>
@@ -112,7 +107,8 @@ function KpiStrip({ store, serverNow }: KpiStripProps): JSX.Element {
 interface KpiProps {
   readonly label: string;
   readonly period: string;
-  readonly title: string;
+  /** What the label does not say. */
+  readonly title?: string;
   readonly isFailed?: boolean;
   readonly children: JSX.Element | string;
 }

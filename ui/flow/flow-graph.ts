@@ -21,6 +21,8 @@ export interface FlowNode extends FlowCounts {
   /** Service that handles it; empty if none does. */
   readonly service: string;
   readonly isPaused: boolean;
+  /** It needs attention, apart from failures. */
+  readonly isStuck: boolean;
   /** Number of event types and workflows in a group; 1 of others. */
   readonly size: number;
   /** Counts since the start, whose growth moves the dots. */
@@ -47,6 +49,7 @@ type FlowItem = {
 } & {
   readonly metrics: Pick<EventOverview['metrics'], 'received' | 'completed' | 'failed' | 'cancelled' | 'pending'>;
   readonly recent?: { readonly last5Min: PeriodCounts };
+  readonly isStuck?: boolean;
 };
 
 /** Registrations from which a graph is made. */
@@ -88,6 +91,7 @@ function wholeGraph({ events, workflows, schedules, serviceOf }: FlowSource): Fl
       name,
       service: serviceOf.get(id) ?? '',
       isPaused: item.paused !== undefined,
+      isStuck: item.isStuck ?? false,
       size: 1,
       received,
       completed,
@@ -122,6 +126,7 @@ function wholeGraph({ events, workflows, schedules, serviceOf }: FlowSource): Fl
       name,
       service,
       isPaused: paused !== undefined,
+      isStuck: false,
       size: 1,
       pending: 0,
       ...NONE,
@@ -190,6 +195,7 @@ type Group = { -readonly [Name in Exclude<keyof FlowNode, 'total'>]: FlowNode[Na
 /** Adds a node to its group. In place: each poll joins thousands. */
 function join(group: Group, node: FlowNode): void {
   group.isPaused &&= node.isPaused;
+  group.isStuck ||= node.isStuck;
   group.size += 1;
   group.received += node.received;
   group.completed += node.completed;

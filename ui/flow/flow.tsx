@@ -134,9 +134,10 @@ function useServices(body: Processes | null): FlowSource['serviceOf'] {
 }
 
 /** Returns what the map shows of an event type. Field by field: each poll reads thousands. */
-function flowEvent({ type, details, last5Min, count }: EventRow): FlowSource['events'][number] {
+function flowEvent({ type, details, last5Min, count, status }: EventRow): FlowSource['events'][number] {
   return {
     type,
+    isStuck: status === 'attention',
     onSuccess: details?.onSuccess,
     onFailure: details?.onFailure,
     onComplete: details?.onComplete,
@@ -252,21 +253,22 @@ interface FlowLinkProps {
 }
 
 function FlowLink({ node, seconds, isLoose, isOpen, query }: FlowLinkProps): JSX.Element {
-  const { kind, name, received, failed, completed, pending, isPaused, size } = node;
+  const { kind, name, received, failed, completed, pending, isPaused, isStuck, size } = node;
   const ratio = failureRatio({ completed, failed, cancelled: 0 });
   return (
     <a
-      class={`is-${kind}${isLoose ? ' is-loose' : ''}${failed > 0 ? ' is-failing' : ''}`}
+      class={`is-${kind}${isLoose ? ' is-loose' : ''}${failed > 0 ? ' is-failing' : isStuck ? ' is-stale' : ''}`}
       href={hrefOf(node, query)}
       title={name}
       aria-current={isOpen ? 'true' : undefined}
     >
       <span class="flow-name">
-        <Icon name={isPaused ? 'pause' : KIND_ICON[kind]} />
+        <Icon name={isPaused ? 'pause' : isStuck ? 'clock' : KIND_ICON[kind]} />
         <bdi>{name}</bdi>
         <span class="visually-hidden">
           , {kind}
           {isPaused && ', paused'}
+          {isStuck && ', needs attention'}
         </span>
         {size > 1 && <span class="chip-count">{formatCount(size)}</span>}
       </span>

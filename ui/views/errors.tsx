@@ -14,6 +14,7 @@ import { LoadedView } from '../shared/view-section.js';
 import { BoundedRows, useSorted, ViewTable, ViewTableCell, ViewTableNote } from '../shared/view-table.js';
 import type { Monitor } from '../state/monitor.js';
 import type { Navigation } from '../state/navigation.js';
+import { trendOf } from '../state/recent-activity.js';
 
 export interface ErrorsProps {
   readonly monitor: Monitor;
@@ -240,27 +241,12 @@ function Seen({ label, at, release, now }: SeenProps): JSX.Element {
   );
 }
 
-const LINE_HEIGHT = 20;
-const BAR_WIDTH = 5;
-
-/** Failures per hour as bars, the current hour last. The number beside it says the sum. */
+/** Failures per hour as bars, the current hour last: those of a trend, which has fewer. The number beside it says the sum. */
 function HourLine({ hours }: { hours: readonly number[] }): JSX.Element {
-  const max = Math.max(1, ...hours);
-  const path = hours
-    .map((count, index) => {
-      const height = count === 0 ? 0 : Math.max(2, (count / max) * LINE_HEIGHT);
-      return height === 0 ? '' : `M${index * BAR_WIDTH} ${LINE_HEIGHT}v${-height}h${BAR_WIDTH - 1}v${height}z`;
-    })
-    .join('');
+  const [, path] = trendOf({ received: hours, failed: hours });
   return (
-    <svg
-      class="error-line"
-      viewBox={`0 0 ${hours.length * BAR_WIDTH} ${LINE_HEIGHT}`}
-      width={hours.length * BAR_WIDTH}
-      height={LINE_HEIGHT}
-      aria-hidden="true"
-    >
-      <path class="chart-base" d={`M0 ${LINE_HEIGHT - 0.5}H${hours.length * BAR_WIDTH}`} />
+    <svg class="error-line" viewBox="-20 0 120 20" width="120" height="20" aria-hidden="true">
+      <path class="chart-base" d="M-20 19.5H100" />
       <path class="trend-failed" d={path} />
     </svg>
   );

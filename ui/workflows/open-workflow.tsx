@@ -171,7 +171,7 @@ function matches(run: PlacedRun, filter: RunFilter): boolean {
 function graphPeriod({ newest, failed, waiting }: WorkflowRuns['read']): string {
   const parts = [
     `median of the ${formatCount(newest)} newest runs`,
-    ...(failed > 0 ? [`failures of the last ${formatCount(failed)}`] : []),
+    ...(failed > 0 ? [`${formatCount(failed)} last failures`] : []),
     ...(waiting > 0 ? ['waiting now'] : []),
   ];
   return parts.join(' · ');

@@ -157,19 +157,25 @@ export interface RunSegment {
  *
  * @param now current time in epoch milliseconds on the server's clock
  */
-export function runSegments({ steps, acceptedAt, endedAt }: RunIntrospection, now: number): readonly RunSegment[] {
+export function runSegments(run: RunIntrospection, now: number): readonly RunSegment[] {
+  const { steps, acceptedAt, endedAt } = run;
   const totalMs = Math.max(0, (endedAt ?? now) - acceptedAt);
   // Of a step between two attempts, the duration is that of the last attempt.
   const endedMs = (step: StepIntrospection): number | undefined =>
     stepState(step) === 'retrying' ? undefined : step.durationMs;
   const knownMs = sumOf(steps, (step) => endedMs(step) ?? 0);
-  return steps.flatMap((step) => {
+  const segments = steps.flatMap((step): RunSegment[] => {
     const { kind, name } = step;
     const status = stepState(step);
     const durationMs = endedMs(step);
     if (status === 'waiting' && durationMs === undefined) return [];
-    return { key: `${kind} ${name}`, name, status, durationMs: durationMs ?? Math.max(0, totalMs - knownMs) };
+    return [{ key: `${kind} ${name}`, name, status, durationMs: durationMs ?? Math.max(0, totalMs - knownMs) }];
   });
+  // The step of a function that runs is recorded when it ends.
+  const isBetween = run.status === 'active' && segments.every(({ status }) => ENDED.includes(status));
+  return isBetween
+    ? [...segments, { key: 'now', name: 'running', status: 'active', durationMs: Math.max(0, totalMs - knownMs) }]
+    : segments;
 }
 
 /** Number of segments of a bar: more are narrower than a pixel, and cost each poll as much as the rest of the page. */

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useRef } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import type { WorkflowOverview } from '../../server/dashboard/protocol.js';
 import { TypeActions } from '../actions/subject-actions.js';
 import { counted } from '../format/number.js';
@@ -22,12 +22,11 @@ export function Workflows({ monitor, navigation }: WorkflowsProps): JSX.Element 
   const { name } = navigation.route.value;
   const query = navigation.query.value;
   const workflows = monitor.store.workflows.value;
-  const failing = useRef<readonly string[]>([]);
-  if (failing.current.length === 0)
-    failing.current = workflows.flatMap(({ name: each, recent }) =>
-      recent && recent.last5Min.failed > 0 ? [each] : [],
-    );
-  const rankOf = (workflow: WorkflowOverview): number => (failing.current.includes(workflow.name) ? 0 : 1);
+  const failing = useMemo(
+    () => workflows.flatMap(({ name: each, recent }) => (recent && recent.last5Min.failed > 0 ? [each] : [])),
+    [workflows.length],
+  );
+  const rankOf = (workflow: WorkflowOverview): number => (failing.includes(workflow.name) ? 0 : 1);
   const shown =
     name === null
       ? [...workflows].sort((a, b) => rankOf(a) - rankOf(b))
@@ -127,7 +126,7 @@ function RecentRuns({ workflow, monitor, query }: Omit<WorkflowCardProps, 'isOpe
       <h4 class="workflow-period">
         Steps{' '}
         <span class="panel-period">
-          {runs.length === 0 ? 'no run yet' : `median duration and failure rate of the ${last}`}
+          {runs.length === 0 ? 'no run yet' : `median duration and failures of the ${last}`}
         </span>
       </h4>
       <WorkflowGraph

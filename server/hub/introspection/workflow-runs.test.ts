@@ -4,7 +4,7 @@ import { testHub } from '../hub.fixture.js';
 import type { RunIntrospection, StepIntrospection } from '../runs/run-introspection.js';
 import type { Step } from '../runs/step.js';
 import { createWorkflow } from '../runs/workflow.js';
-import { foldedName, type ReachedStep, summarizeSteps } from './workflow-runs.js';
+import { foldedName, type ReachedStep, reachedBy, summarizeSteps } from './workflow-runs.js';
 
 interface Order {
   readonly id: number;
@@ -155,4 +155,36 @@ it.each([
   ['[1]', '[1]'],
 ])('%s is a part of %s', (name, folded) => {
   expect(foldedName(name)).toBe(folded);
+});
+
+test('a step of which a run has more than was read has no duration', () => {
+  const element = (n: number): StepIntrospection => ({
+    name: `shard[${n}]`,
+    kind: 'run',
+    status: 'completed',
+    startedAt: n,
+    endedAt: n + 10,
+    durationMs: 10,
+  });
+  const swap = { ...element(400), name: 'swap' };
+  const runOf = (steps: readonly StepIntrospection[]): RunIntrospection => ({
+    id: 'a',
+    service: 'shop',
+    requestId: 'a',
+    status: 'completed',
+    attempt: 1,
+    acceptedAt: 0,
+    endedAt: 410,
+    steps,
+  });
+  const elements = (count: number): StepIntrospection[] => Array.from({ length: count }, (_, n) => element(300 + n));
+  const durations = (run: RunIntrospection) => reachedBy([run]).map(({ name, medianMs }) => [name, medianMs]);
+  expect(durations(runOf([...elements(99), swap]))).toEqual([
+    ['shard', undefined],
+    ['swap', 10],
+  ]);
+  expect(durations(runOf([...elements(9), swap]))).toEqual([
+    ['shard', 18],
+    ['swap', 10],
+  ]);
 });

@@ -125,6 +125,7 @@ export function reachedBy(runs: readonly RunIntrospection[]): readonly ReachedSt
   const waiting = runs.map((run) => ({ ...run, steps: run.steps.filter(isWaiting) }));
   return summarizeSteps({
     newest: runs,
+    isCut: true,
     failed: runs.filter(({ status }) => status === 'failed'),
     waiting: waiting.filter(({ steps }) => steps.length > 0),
   });
@@ -184,6 +185,8 @@ export interface RunSample {
   readonly waiting: readonly RunIntrospection[];
   /** Runs that place steps in their order and count for nothing else. */
   readonly histories?: readonly RunIntrospection[];
+  /** Of the newest runs, only the last 100 steps were read. */
+  readonly isCut?: boolean;
 }
 
 /** Returns the name that the elements, the repetitions and the inner steps of a step share. */
@@ -201,9 +204,12 @@ interface FoldedStep {
   /** Start and end in epoch milliseconds. The end of a step that goes on is infinite. */
   readonly from: number;
   readonly to: number;
+  /** The run has earlier steps, which were not read: the step may have begun before. */
+  readonly isCut: boolean;
 }
 
-function foldSteps({ steps }: RunIntrospection): ReadonlyMap<string, FoldedStep> {
+/** @param mayBeCut of a run with many steps, only the last ones were read */
+function foldSteps({ steps }: RunIntrospection, mayBeCut = false): ReadonlyMap<string, FoldedStep> {
   const folded = new Map<string, StepIntrospection[]>();
   for (const step of steps) {
     // A step of a list that the run has not reached.
@@ -213,31 +219,33 @@ function foldSteps({ steps }: RunIntrospection): ReadonlyMap<string, FoldedStep>
     if (members === undefined) folded.set(name, [step]);
     else members.push(step);
   }
-  return new Map([...folded].map(([name, members], index) => [name, toFolded(members, index)]));
+  const isCut = mayBeCut && steps.length >= maxSteps;
+  return new Map([...folded].map(([name, members], index) => [name, toFolded(members, index, isCut && index === 0)]));
 }
 
-function toFolded(members: readonly StepIntrospection[], index: number): FoldedStep {
+function toFolded(members: readonly StepIntrospection[], index: number, isCut: boolean): FoldedStep {
   const from = Math.min(...members.flatMap(({ startedAt }) => startedAt ?? []), Number.MAX_VALUE);
   const to = Math.max(...members.map(({ endedAt }) => endedAt ?? Number.POSITIVE_INFINITY));
   const own = members.find(({ name }) => !name.includes(pathSeparator));
-  return { kind: own?.kind ?? 'agent', members, index, from, to };
+  return { kind: own?.kind ?? 'agent', members, index, from, to, isCut };
 }
 
 /** Returns the steps of runs as one graph, by stage. */
 export function summarizeSteps(sample: RunSample): readonly ReachedStep[] {
-  const newest = sample.newest.map(foldSteps);
-  const failed = sample.failed.map(foldSteps);
-  const waiting = sample.waiting.map(foldSteps);
+  const newest = sample.newest.map((run) => foldSteps(run, sample.isCut));
+  const failed = sample.failed.map((run) => foldSteps(run));
+  const waiting = sample.waiting.map((run) => foldSteps(run));
   const isNewest = new Set<RunIntrospection | undefined>(sample.newest);
   const reached = [...newest, ...failed.filter((_steps, index) => !isNewest.has(sample.failed[index]))];
   const failures = sample.failed.map(failedStep);
   const names = commonNames([...reached, ...waiting]);
-  const stages = stagesOf(names, [...reached, ...(sample.histories ?? []).map(foldSteps)]);
+  const stages = stagesOf(names, [...reached, ...(sample.histories ?? []).map((run) => foldSteps(run))]);
   const all = names.map((name): ReachedStep => {
     const inNewest = newest.flatMap((steps) => steps.get(name) ?? []);
     const ended = inNewest.filter(({ to }) => to !== Number.POSITIVE_INFINITY);
     const inAny = [...reached, ...waiting].flatMap((steps) => steps.get(name) ?? []);
-    const medianMs = median(ended.filter((step) => !hasFailed(step)).map(({ from, to }) => Math.max(0, to - from)));
+    const whole = ended.filter((step) => !step.isCut && !hasFailed(step));
+    const medianMs = median(whole.map(({ from, to }) => Math.max(0, to - from)));
     return {
       name,
       kind: inAny[0]?.kind ?? 'run',

@@ -166,14 +166,19 @@ export function statusSentence({ metrics, recent, lastFailure }: EventOverview, 
     return `${formatCount(failures)} of ${formatCount(ended)} failed in 5 min (${formatPercent(failures / ended)})${last}`;
   }
   if (metrics.received === 0) return 'No event was received since the start';
-  const pending =
-    metrics.pending === 0 || metrics.oldestPendingAt === undefined
-      ? ''
-      : `, ${formatCount(metrics.pending)} pending, the oldest for ${formatAge(serverNow - metrics.oldestPendingAt)}`;
-  // Suspended ones are pending, and have no age.
-  const open = metrics.suspended > 0 ? `${pending}, ${formatCount(metrics.suspended)} suspended` : pending;
-  if (received + completed > 0) return `Nothing failed in 5 min, ${formatCount(completed)} completed${open}`;
-  const last =
-    metrics.lastReceivedAt === undefined ? '' : `, the last one ${formatAgo(serverNow - metrics.lastReceivedAt)}`;
-  return `No event in 5 min${last}${open}`;
+  const { pending, suspended, oldestPendingAt, lastReceivedAt } = metrics;
+  const open = [
+    ...(pending === 0 || oldestPendingAt === undefined
+      ? []
+      : [`${formatCount(pending)} pending, the oldest for ${formatAge(serverNow - oldestPendingAt)}`]),
+    // Suspended ones are pending, and have no age.
+    ...(suspended > 0 ? [`${formatCount(suspended)} suspended`] : []),
+  ];
+  const last = lastReceivedAt === undefined ? '' : `, the last one ${formatAgo(serverNow - lastReceivedAt)}`;
+  const recently =
+    received + completed === 0
+      ? `No event in 5 min${last}`
+      : `Nothing failed in 5 min, ${formatCount(completed)} completed`;
+  // What waits while nothing ends comes first.
+  return ended > 0 ? [recently, ...open].join(', ') : [...open, recently].join('. ');
 }

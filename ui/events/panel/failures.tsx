@@ -38,7 +38,7 @@ interface FailureLineProps extends Omit<FailureListProps, 'failures'> {
 }
 
 function FailureLine({ group, serverNow, query }: FailureLineProps): JSX.Element {
-  const { name, failures, firstAt, lastAt } = group;
+  const { name, failures, lastAt } = group;
   // A message with other digits at each poll would undo a selection of text.
   const [message] = useState(group.message);
   const last = formatAgo(serverNow - lastAt);
@@ -47,9 +47,7 @@ function FailureLine({ group, serverNow, query }: FailureLineProps): JSX.Element
       <p class="failure-head">
         <strong class="failure-count">×{failures.length}</strong>
         <span class="failure-name">{name}</span>
-        <span class="failure-time">
-          {failures.length > 1 && `first ${formatAgo(serverNow - firstAt)} · `}last {last}
-        </span>
+        <span class="failure-time">last {last}</span>
       </p>
       <p class="failure-message" title={message}>
         {message}
@@ -80,7 +78,6 @@ interface FailureGroup {
   /** Newest first. */
   readonly failures: readonly FailureRecord[];
   /** Epoch milliseconds. */
-  readonly firstAt: number;
   readonly lastAt: number;
 }
 
@@ -114,7 +111,6 @@ export function groupFailures(failures: readonly FailureRecord[]): readonly Fail
         name: newest?.name ?? '',
         message: newest?.message ?? '',
         failures: members,
-        firstAt: Math.min(...times),
         lastAt: Math.max(...times),
       };
     })

@@ -26,12 +26,13 @@ const SHOWN = 8;
 const LISTS = ['newest', 'failed'] as const;
 const LIST_LABEL: Record<(typeof LISTS)[number], string> = { newest: 'Newest', failed: 'Failed' };
 
-/** Section with the newest events of a type. Each links to its request. Absent if none is retained. */
+/** Section with the newest events of a type, first those that run. Each links to its request. Absent if none is retained. */
 export function RecentEvents({ newest, failed, serverNow, query }: RecentEventsProps): JSX.Element | null {
   const [list, setList] = useState<(typeof LISTS)[number]>('newest');
   const [isWhole, setWhole] = useState(false);
   if (newest.length + failed.length === 0) return null;
-  const events = list === 'newest' ? newest : failed;
+  const isRunning = ({ status }: EventSummary): number => Number(status === 'active');
+  const events = list === 'newest' ? [...newest].sort((a, b) => isRunning(b) - isRunning(a)) : failed;
   const shown = isWhole ? events : events.slice(0, SHOWN);
   return (
     <PanelSection title="Recent events">

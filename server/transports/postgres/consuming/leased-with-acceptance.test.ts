@@ -108,7 +108,8 @@ it('events start while the outcomes of others are on their way, of which there i
   await expect
     .poll(async () => {
       await Promise.all(committing);
-      for (const delivery of held.slice(committing.length)) committing.push(Promise.resolve(delivery.commit(completed)));
+      for (const delivery of held.slice(committing.length))
+        committing.push(Promise.resolve(delivery.commit(completed)));
       return committing.length;
     })
     .toBe(orders.length);
