@@ -6,11 +6,12 @@
  * @module
  */
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { Session } from 'node:inspector/promises';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ModelResponse } from '../server/index.js';
+import { type Import, importsOf } from './imports.js';
 
 const root = join(import.meta.dirname, '..');
 
@@ -56,23 +57,6 @@ function sources(extensions: RegExp): string[] {
   return tracked
     .split('\n')
     .filter((path) => extensions.test(path) && !/\.test|fixture|\/testing\/|\/contract\/|generated/.test(path));
-}
-
-/** Import of a file by another one. Both paths are relative to the repository. */
-export interface Import {
-  readonly from: string;
-  readonly to: string;
-}
-
-/** Returns the imports of files, type-only ones included. */
-export function importsOf(paths: readonly string[]): Import[] {
-  // Git still lists a file that was deleted and not committed.
-  const present = paths.filter((path) => existsSync(join(root, path)));
-  return present.flatMap((from) =>
-    [...readFileSync(join(root, from), 'utf8').matchAll(/\b(?:from|import)\s*\(?\s*'(\.[^']+)'/g)].map(
-      ([, specifier = '']) => ({ from, to: join(dirname(from), specifier) }),
-    ),
-  );
 }
 
 /** Returns the pairs of folders with one parent of which each imports the other, with an import in each direction. */

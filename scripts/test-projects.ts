@@ -4,7 +4,7 @@
  * @module
  */
 import { execFileSync } from 'node:child_process';
-import { importsOf } from './rooms.js';
+import { importsOf } from './imports.js';
 
 const isCi = Boolean(process.env['CI']);
 
