@@ -80,6 +80,7 @@ export default defineConfig({
           environment: 'node',
           include: onPostgres.filter((file) => !onRedis.includes(file)),
           globalSetup: [...generated, 'examples/testing/programs.ts'],
+          isolate: false,
         },
       },
       {
