@@ -115,6 +115,8 @@ export default defineConfig({
           name: 'ui',
           environment: 'happy-dom',
           include: ['ui/**/*.test.{ts,tsx}'],
+          // A thread starts in less time than a process.
+          pool: 'threads',
         },
       },
     ],
