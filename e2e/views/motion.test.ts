@@ -1,5 +1,7 @@
-import { createWorkflow, type Hub } from 'hubline';
+import { createWorkflow, type Hub, memoryTransport } from 'hubline';
+import { createFakeClock } from 'hubline/testing';
 import { expect, test } from '../testing/fixtures.js';
+import { sendTimeOf } from '../testing/page-clock.js';
 
 function register(hub: Hub): void {
   hub.event({ type: 'order.paid', onSuccess: 'invoice.sent', handler: () => {} });
@@ -16,7 +18,10 @@ const animated = `[...new Set(document.getAnimations().flatMap((animation) =>
 test('a dot moves along the map for a real event only, and none for readers who prefer reduced motion', {
   tag: '@any-width',
 }, async ({ page, serve }) => {
-  const { origin, hub } = await serve({ register });
+  const clock = createFakeClock();
+  const dashboard = await serve({ register, hubOptions: { transport: memoryTransport({ clock }) } });
+  dashboard.intercept = sendTimeOf(clock);
+  const { origin, hub } = dashboard;
   await hub.emit('order.paid', {});
   await page.goto(`${origin}/#/flow?every=off`);
   const paid = page.getByRole('link', { name: /^order\.paid/ });
@@ -26,6 +31,8 @@ test('a dot moves along the map for a real event only, and none for readers who 
     for (const { addedNodes } of changes) globalThis.dots += addedNodes.length;
   }).observe(document.querySelector('.flow-dots'), { childList: true })`);
   const dotsAfterPoll = async (): Promise<number> => {
+    // The handler serves a body for one second on the hub's clock.
+    await clock.advance(1_000);
     const answered = page.waitForResponse(/view=processes/);
     await page.keyboard.press('r');
     await (await answered).finished();
@@ -37,6 +44,8 @@ test('a dot moves along the map for a real event only, and none for readers who 
   await expect.poll(dotsAfterPoll).toBe(3);
   await page.emulateMedia({ reducedMotion: 'reduce' });
   await hub.emit('order.paid', {});
+  // The rate that the map shows follows the minutes.
+  await clock.advance(60_000);
   await expect.poll(async () => (await dotsAfterPoll()) && paid.textContent()).toContain('1/min');
   expect(await dotsAfterPoll()).toBe(3);
 });
