@@ -316,9 +316,9 @@ async function takeFirstLoad(
 async function main(): Promise<void> {
   const isWanted = (name: string): boolean => wanted.length === 0 || wanted.some((word) => name.includes(word));
   mkdirSync(folder, { recursive: true });
-  const browser = await chromium.launch(launchOptions(findBrowser()));
   const operated = operatedScenes.filter(({ name }) => isWanted(name));
   const shop = operated.length > 0 ? await startOperatedShop() : null;
+  const browser = await chromium.launch(launchOptions(findBrowser()));
   try {
     for (const theme of themes) {
       const chosen = scenes.filter(({ name }) => isWanted(name));

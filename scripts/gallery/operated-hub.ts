@@ -83,7 +83,7 @@ function trade(hub: Hub, clock: FakeClock, firstOrder: number): () => number {
     const minor = minorTypes[(n * n) % 29];
     if (minor !== undefined) void hub.emit(minor, {});
     if (n % 5 === 0) {
-      const { n: scanned } = { n };
+      const scanned = n;
       clock.after(20 * minute + (scanned % 7) * 3 * minute, () => {
         if (isOpen) void hub.emit('parcel.scanned', { n: scanned });
       });

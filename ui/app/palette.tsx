@@ -39,10 +39,8 @@ export function Palette({ store, navigation, actions, onClose }: PaletteProps): 
   const [at, setAt] = useState(0);
   // A poll changes nothing while the palette is open.
   const [all] = useState(() => {
-    const places = collectPlaces(store, navigation);
-    const failing = places.filter(({ icon }) => icon === 'triangle').slice(0, FAILING);
-    const views = places.filter(({ keys }) => keys !== undefined);
-    return [...new Set([...failing, ...views, ...actions, ...places])];
+    const items = collectItems(store, navigation, actions);
+    return [...new Set([...items.filter(({ icon }) => icon === 'triangle').slice(0, FAILING), ...items])];
   });
   const maySearch = useActions()?.may('search') === true;
   const tagView = maySearch ? 'search' : store.introspection.value?.showsTags === true ? 'tagged' : null;
@@ -120,8 +118,12 @@ export function Palette({ store, navigation, actions, onClose }: PaletteProps): 
   );
 }
 
-/** Returns the views, and the items that have a place in one. */
-function collectPlaces({ rows, workflows, agents, schedules }: HubStore, navigation: Navigation): PaletteItem[] {
+/** Returns the views, the actions, and the items that have a place in a view. */
+function collectItems(
+  { rows, workflows, agents, schedules }: HubStore,
+  navigation: Navigation,
+  actions: readonly PaletteItem[],
+): PaletteItem[] {
   const place = (view: View, name: string, kind: string, icon: IconName): PaletteItem => ({
     key: viewPath(view, name),
     label: name,
@@ -140,6 +142,7 @@ function collectPlaces({ rows, workflows, agents, schedules }: HubStore, navigat
         run: () => navigation.go({ view, name: null }),
       }),
     ),
+    ...actions,
     ...[...rows.value.values()].map(({ type, status }) =>
       place(
         'events',

@@ -58,7 +58,17 @@ export function TimeChart(props: TimeChartProps): JSX.Element {
   const from = points[0]?.at ?? now;
   const to = points.at(-1)?.endAt ?? now;
   const xOf = (time: number): number => Math.round(((time - from) / (to - from)) * width);
-  const shownMarks = marks.filter(({ at }) => at > from && at < to).sort((a, b) => a.at - b.at);
+  // Names that would cover each other take turns.
+  let [isLower, before] = [false, -RELEASE_NAME_WIDTH];
+  const shownMarks = marks
+    .filter(({ at }) => at > from && at < to)
+    .sort((a, b) => a.at - b.at)
+    .map((mark) => {
+      const x = xOf(mark.at);
+      isLower = !isLower && x - before < RELEASE_NAME_WIDTH;
+      before = x;
+      return { ...mark, x, isLower };
+    });
   const pointed = crosshair.at === null ? undefined : points[crosshair.at];
   const [firstSelected, lastSelected] = crosshair.selecting ?? [];
   const marked =
@@ -116,8 +126,8 @@ export function TimeChart(props: TimeChartProps): JSX.Element {
             <g class="chart-current">
               <Part shapes={shape.current} mode={mode} />
             </g>
-            {shownMarks.map(({ at, tone }) => (
-              <path key={at} class={`chart-release is-${tone}`} d={`M${xOf(at) + 0.5} 0V${total}`} />
+            {shownMarks.map(({ at, x, tone }) => (
+              <path key={at} class={`chart-release is-${tone}`} d={`M${x + 0.5} 0V${total}`} />
             ))}
             {marked !== null && to > from && (
               <rect
@@ -132,13 +142,13 @@ export function TimeChart(props: TimeChartProps): JSX.Element {
             )}
           </svg>
         )}
-        {shownMarks.map(({ at, label: name, tone, link }, index) => (
+        {shownMarks.map(({ at, x, isLower: isBelow, label: name, tone, link }) => (
           <span
             key={at}
             class={`chart-release-name is-${tone}`}
-            data-lower={index % 2 === 1}
-            data-before={xOf(at) > width - RELEASE_NAME_WIDTH}
-            style={{ left: `${xOf(at)}px` }}
+            data-lower={isBelow}
+            data-before={x > width - RELEASE_NAME_WIDTH}
+            style={{ left: `${x}px` }}
             title={`${name} ${link} ${formatTime(at)}`}
           >
             {name}

@@ -102,14 +102,10 @@ function column<V extends Value>(definition: Definition<V>): Defined {
 function countColumn(definition: Omit<Definition<number>, 'group' | 'cell' | 'order'>): Defined {
   return column({
     ...definition,
-    group: (rows, reading) => sum(rows, (row) => definition.value(row, reading)),
+    group: (rows, reading) => sumOf(rows, (row) => definition.value(row, reading)),
     cell: (count) => <Count value={count} />,
     order: definition.value,
   });
-}
-
-function sum(rows: readonly EventRow[], of: (row: EventRow) => number): number {
-  return sumOf(rows, (row) => of(row));
 }
 
 /** Columns of the table by the key that sorts it. Their order is that of `SORT_KEYS`. */

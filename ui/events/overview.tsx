@@ -72,7 +72,7 @@ function KpiStrip({ store, serverNow }: KpiStripProps): JSX.Element {
         label="Failure rate"
         period={periodOf('5 min')}
         isFailed={failed !== undefined && failed > 0}
-        title="Failed events divided by completed and failed events of the period"
+        title="Failed events of completed and failed ones"
       >
         {formatPercent(counts ? failureRatio(counts) : null)}
       </Kpi>
@@ -88,11 +88,11 @@ function KpiStrip({ store, serverNow }: KpiStripProps): JSX.Element {
           <Kpi
             label="Waiting p95"
             period="5 min"
-            title="Time from acceptance to the first attempt: 95 % of the events waited at most so long"
+            title="95 % of the events waited at most so long for their first attempt"
           >
             {formatPercentile(recent?.waitP95Ms ?? null)}
           </Kpi>
-          <Kpi label="Running p95" period="5 min" title="Duration of attempts: 95 % took at most so long">
+          <Kpi label="Running p95" period="5 min" title="95 % of the attempts took at most so long">
             {formatPercentile(recent?.durationP95Ms ?? null)}
           </Kpi>
         </>

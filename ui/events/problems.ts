@@ -119,7 +119,7 @@ function shortFactOf(problem: Problem, now: number): string {
 function timeOf({ kind, since, lastAt }: Problem, now: number): string[] {
   if (kind === 'oldest-pending') return [];
   const last = lastAt === undefined ? '' : formatAgo(now - lastAt);
-  // A failure of this minute began with it.
+  // The time of the last one says it too.
   if (since === undefined || (last !== '' && now - since < 2 * MINUTE_MS)) return last === '' ? [] : [last];
   return [`for ${formatAge(now - since)}${last === '' ? '' : `, last ${last}`}`];
 }

@@ -22,7 +22,7 @@ export interface FlowNode extends FlowCounts {
   readonly service: string;
   readonly isPaused: boolean;
   /** It needs attention, apart from failures. */
-  readonly isStuck: boolean;
+  readonly needsAttention: boolean;
   /** Number of event types and workflows in a group; 1 of others. */
   readonly size: number;
   /** Counts since the start, whose growth moves the dots. */
@@ -49,7 +49,7 @@ type FlowItem = {
 } & {
   readonly metrics: Pick<EventOverview['metrics'], 'received' | 'completed' | 'failed' | 'cancelled' | 'pending'>;
   readonly recent?: { readonly last5Min: PeriodCounts };
-  readonly isStuck?: boolean;
+  readonly needsAttention?: boolean;
 };
 
 /** Registrations from which a graph is made. */
@@ -91,7 +91,7 @@ function wholeGraph({ events, workflows, schedules, serviceOf }: FlowSource): Fl
       name,
       service: serviceOf.get(id) ?? '',
       isPaused: item.paused !== undefined,
-      isStuck: item.isStuck ?? false,
+      needsAttention: item.needsAttention ?? false,
       size: 1,
       received,
       completed,
@@ -126,7 +126,7 @@ function wholeGraph({ events, workflows, schedules, serviceOf }: FlowSource): Fl
       name,
       service,
       isPaused: paused !== undefined,
-      isStuck: false,
+      needsAttention: false,
       size: 1,
       pending: 0,
       ...NONE,
@@ -195,7 +195,7 @@ type Group = { -readonly [Name in Exclude<keyof FlowNode, 'total'>]: FlowNode[Na
 /** Adds a node to its group. In place: each poll joins thousands. */
 function join(group: Group, node: FlowNode): void {
   group.isPaused &&= node.isPaused;
-  group.isStuck ||= node.isStuck;
+  group.needsAttention ||= node.needsAttention;
   group.size += 1;
   group.received += node.received;
   group.completed += node.completed;

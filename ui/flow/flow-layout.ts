@@ -8,6 +8,8 @@ const ROW_GAP = 12;
 const LOOSE_GAP = 6;
 /** Width below which a name has too little room beside its count. */
 const LOOSE_WIDTH = 196;
+/** Nodes of a service that stands below another one. */
+const MAX_BELOW = 12;
 const MAX_BEND = 56;
 /** Distance of edges that share the gap between two rows. */
 const LANE_GAP = 3;
@@ -54,7 +56,7 @@ export interface FlowLayout {
 
 /**
  * Lays a graph out from left to right: a column, or several, per service, with the nodes in the order in which events pass
- * them. Nodes without edges fill the space below, and services without others that below the service before.
+ * them. Nodes without edges fill the space below. A service that has no others, and few, stands below another service.
  *
  * @param available width that the map should have if that is possible
  */
@@ -82,7 +84,7 @@ export function layoutFlow({ nodes, edges }: FlowGraph, available: number): Flow
         a.mean - b.mean,
     );
   const isLinkedAny = edges.length > 0;
-  const beside = services.filter(({ ranked }) => ranked.length > 0 || !isLinkedAny);
+  const beside = services.filter(({ ranked, loose }) => ranked.length > 0 || !isLinkedAny || loose.length > MAX_BELOW);
   const columnCount = sumOf(beside, ({ ranked }) => Math.max(1, ranked.length));
   const unit = (available - beside.length * 2 * PADDING) / columnCount;
   const nodeWidth = Math.round(clamp(0.8 * unit, 168, 240));
@@ -95,7 +97,8 @@ export function layoutFlow({ nodes, edges }: FlowGraph, available: number): Flow
   let right = 0;
   for (const { service, ranked, loose } of services) {
     // The areas that leave the most space below them.
-    const above = ranked.length > 0 || !isLinkedAny ? undefined : stacks.sort((a, b) => a.end - b.end)[0];
+    const isShort = ranked.length === 0 && loose.length <= MAX_BELOW;
+    const above = isShort && isLinkedAny ? stacks.sort((a, b) => a.end - b.end)[0] : undefined;
     const [x, y] = above === undefined ? [right, 0] : [above.x, above.end + ROW_GAP];
     const leftOf = (index: number): number => x + PADDING + index * (nodeWidth + columnGap);
     let bottom = y + HEAD;
@@ -106,13 +109,16 @@ export function layoutFlow({ nodes, edges }: FlowGraph, available: number): Flow
         bottom = Math.max(bottom, top + NODE_HEIGHT + ROW_GAP);
       }
     }
-    for (const index of ranked.keys()) columns.push({ left: leftOf(index), bottom });
     // As wide as what is above, and wider if there are many.
     const given =
       above === undefined ? leftOf(Math.max(1, ranked.length)) - columnGap - leftOf(0) : above.width - 2 * PADDING;
     const fitting = Math.max(1, Math.floor((given + ROW_GAP) / (LOOSE_WIDTH + ROW_GAP)));
     const looseColumns = above === undefined ? Math.max(fitting, Math.ceil(loose.length / 36)) : fitting;
     const looseWidth = (given - (fitting - 1) * ROW_GAP) / fitting;
+    for (const index of ranked.keys()) columns.push({ left: leftOf(index), bottom });
+    for (let index = Math.max(ranked.length, fitting); index < looseColumns; index += 1) {
+      columns.push({ left: leftOf(0) + index * (looseWidth + ROW_GAP), bottom });
+    }
     const start = bottom + (ranked.length > 0 && loose.length > 0 ? 2 * ROW_GAP : 0);
     for (const [index, node] of loose.entries()) {
       placed.set(node.id, {

@@ -93,7 +93,8 @@ function useBusy(graph: FlowGraph): FlowGraph {
     const { nodes, edges } = graph;
     const known = shown.current;
     for (const { from, to } of edges) known.add(from).add(to);
-    for (const node of nodes) if (node.isPaused || node.received + node.failed + node.pending > 0) known.add(node.id);
+    for (const node of nodes)
+      if (node.isPaused || node.needsAttention || node.received + node.failed + node.pending > 0) known.add(node.id);
     const busy = nodes.filter(({ id }) => known.has(id));
     if (busy.length > 0 && nodes.length - busy.length >= MIN_IDLE) return { nodes: busy, edges };
     for (const { id } of nodes) known.add(id);
@@ -137,7 +138,7 @@ function useServices(body: Processes | null): FlowSource['serviceOf'] {
 function flowEvent({ type, details, last5Min, count, status }: EventRow): FlowSource['events'][number] {
   return {
     type,
-    isStuck: status === 'attention',
+    needsAttention: status === 'attention',
     onSuccess: details?.onSuccess,
     onFailure: details?.onFailure,
     onComplete: details?.onComplete,
@@ -253,22 +254,22 @@ interface FlowLinkProps {
 }
 
 function FlowLink({ node, seconds, isLoose, isOpen, query }: FlowLinkProps): JSX.Element {
-  const { kind, name, received, failed, completed, pending, isPaused, isStuck, size } = node;
+  const { kind, name, received, failed, completed, pending, isPaused, needsAttention, size } = node;
   const ratio = failureRatio({ completed, failed, cancelled: 0 });
   return (
     <a
-      class={`is-${kind}${isLoose ? ' is-loose' : ''}${failed > 0 ? ' is-failing' : isStuck ? ' is-stale' : ''}`}
+      class={`is-${kind}${isLoose ? ' is-loose' : ''}${failed > 0 ? ' is-failing' : needsAttention ? ' is-stale' : ''}`}
       href={hrefOf(node, query)}
       title={name}
       aria-current={isOpen ? 'true' : undefined}
     >
       <span class="flow-name">
-        <Icon name={isPaused ? 'pause' : isStuck ? 'clock' : KIND_ICON[kind]} />
+        <Icon name={isPaused ? 'pause' : KIND_ICON[kind]} />
         <bdi>{name}</bdi>
         <span class="visually-hidden">
           , {kind}
           {isPaused && ', paused'}
-          {isStuck && ', needs attention'}
+          {needsAttention && ', needs attention'}
         </span>
         {size > 1 && <span class="chip-count">{formatCount(size)}</span>}
       </span>

@@ -38,22 +38,22 @@ export type Counter = CounterOf<'stored' | 'live'> | 'processes';
 
 /** Label, icon and colour of each counter, in the order in which they are shown. */
 const COUNTER_LOOK: Record<Counter, Omit<StatProps, 'children'>> = {
-  received: { label: 'Received', title: 'Events accepted' },
+  received: { label: 'Received' },
   completed: { label: 'Completed', title: 'Events whose last attempt succeeded' },
   filtered: {
     label: 'Filtered',
     title: 'Events that the condition of their handler or trigger refused, part of the completed ones',
   },
-  failed: { label: 'Failed', title: 'Events that ended without success' },
-  retried: { label: 'Retried', title: 'Failed attempts that were retried' },
+  failed: { label: 'Failed' },
+  retried: { label: 'Retried' },
   pending: { label: 'Pending', title: 'Events that have not ended: waiting, delayed, suspended or running' },
-  active: { label: 'Active', title: 'Handlers running now' },
-  delayed: { label: 'Delayed', title: 'Events that wait for their time' },
-  suspended: { label: 'Suspended', title: 'Workflow runs that wait for a time, an event or another run' },
-  deduplicated: { label: 'Deduplicated', title: 'Events not accepted because their dedupe id was known' },
+  active: { label: 'Active' },
+  delayed: { label: 'Delayed' },
+  suspended: { label: 'Suspended', title: 'Runs that wait for a time, an event or another run' },
+  deduplicated: { label: 'Deduplicated', title: 'Not accepted: their dedupe id was known' },
   cancelled: { label: 'Cancelled', title: 'Cancelled events, part of the failed ones' },
   deadLetters: { label: 'Dead letters', title: 'Failed events that were neither replayed nor discarded' },
-  processes: { label: 'Processes', title: 'Processes that handle these events' },
+  processes: { label: 'Processes' },
 };
 
 // `Object.keys` widens the names.

@@ -110,9 +110,9 @@ interface ErrorTableProps {
 
 function ErrorTable({ groups, release, now, query }: ErrorTableProps): JSX.Element {
   const [sorted, order] = useSorted(groups, ({ id }) => id, 'Last seen', {
-    Error: ({ name, message }) => `${name} ${message}`,
+    Error: ({ name, message }) => message || name,
     In: ({ eventType, workflow }) => eventType ?? workflow ?? '',
-    'Failures, 24 h': ({ history }) => sum(bars24h(history, now)),
+    'Failures, 24 h': ({ history }) => sumOf(bars24h(history, now), Number),
     'All failures': ({ failures }) => failures,
     'First seen': ({ firstSeenAt }) => firstSeenAt,
     'Last seen': ({ lastSeenAt }) => lastSeenAt,
@@ -140,10 +140,6 @@ function ErrorTable({ groups, release, now, query }: ErrorTableProps): JSX.Eleme
       </BoundedRows>
     </ViewTable>
   );
-}
-
-function sum(counts: readonly number[]): number {
-  return sumOf(counts, (count) => count);
 }
 
 interface ErrorRowsProps extends Omit<ErrorTableProps, 'groups'> {
@@ -182,7 +178,7 @@ function ErrorRows({ group, isNew: isRecent, release, now, query }: ErrorRowsPro
         <ViewTableCell label="Failures, 24 h">
           <span class="error-day">
             <HourLine hours={hours} />
-            <Count value={sum(hours)} />
+            <Count value={sumOf(hours, Number)} />
           </span>
         </ViewTableCell>
         <ViewTableCell label="All failures">

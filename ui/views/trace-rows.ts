@@ -199,9 +199,8 @@ function stepRow(
     ranMs,
     note:
       title === ''
-        ? turnFacts(step)
-            // A row has no room for more; the view Agents has it.
-            .filter((fact) => fact !== model && !/ (cached|reasoning)$/.test(fact))
+        ? turnFacts(step, false)
+            .filter((fact) => fact !== model)
             .join(' · ')
         : title,
     progress: null,
@@ -344,8 +343,12 @@ export function spanOf(rows: readonly { readonly bars: readonly Bar[] }[]): Trac
   return from <= to ? { from, to: Math.max(to, from + 1) } : { from: 0, to: 1 };
 }
 
-/** Returns the facts about a step of an agent: its model, tokens and cost, or its error. Empty for other steps. */
-export function turnFacts({ kind, turn, error }: StepIntrospection): readonly string[] {
+/**
+ * Returns the facts about a step of an agent: its model, tokens and cost, or its error. Empty for other steps.
+ *
+ * @param hasRoom with the kinds of tokens
+ */
+export function turnFacts({ kind, turn, error }: StepIntrospection, hasRoom = true): readonly string[] {
   const { model, usage, isToolError } = turn ?? {};
   return [
     ...(model === undefined ? [] : [model]),
@@ -353,8 +356,8 @@ export function turnFacts({ kind, turn, error }: StepIntrospection): readonly st
       ? []
       : [`${formatCount(usage.promptTokens)} + ${formatCount(usage.completionTokens)} tokens`]),
     ...(usage?.cost === undefined ? [] : [`cost ${formatCost(usage.cost)}`]),
-    ...(usage?.cachedTokens === undefined ? [] : [`${formatCount(usage.cachedTokens)} cached`]),
-    ...(usage?.reasoningTokens === undefined ? [] : [`${formatCount(usage.reasoningTokens)} reasoning`]),
+    ...(usage?.cachedTokens === undefined || !hasRoom ? [] : [`${formatCount(usage.cachedTokens)} cached`]),
+    ...(usage?.reasoningTokens === undefined || !hasRoom ? [] : [`${formatCount(usage.reasoningTokens)} reasoning`]),
     ...(kind === 'approval' ? ['approval'] : []),
     ...(isToolError === true ? ['the model received an error'] : []),
     ...(error === undefined ? [] : [`${error.name}: ${error.message}`]),

@@ -29,6 +29,13 @@ test('a failed step ends with its run', () => {
   ]);
 });
 
+test('a run between two records is in a step that has no name yet, since the last one ended', () => {
+  const step = { name: 'pick', kind: 'run', status: 'completed', endedAt: SERVER_NOW - 700, durationMs: 10 } as const;
+  const of = (steps: readonly (typeof step)[]) => runSegments(runOf('a', 'active', [], { steps }), SERVER_NOW);
+  expect(of([step]).at(-1)).toEqual({ key: 'now', name: 'running', status: 'active', durationMs: 700 });
+  expect(of([]).at(-1)).toEqual({ key: 'now', name: 'running', status: 'active', durationMs: 5_000 });
+});
+
 test('failed runs come first, the others stay in order', () => {
   const runs = [
     runOf('a', 'completed', []),

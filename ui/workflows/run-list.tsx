@@ -172,10 +172,9 @@ export function runSegments(run: RunIntrospection, now: number): readonly RunSeg
     return [{ key: `${kind} ${name}`, name, status, durationMs: durationMs ?? Math.max(0, totalMs - knownMs) }];
   });
   // The step of a function that runs is recorded when it ends.
-  const isBetween = run.status === 'active' && segments.every(({ status }) => ENDED.includes(status));
-  return isBetween
-    ? [...segments, { key: 'now', name: 'running', status: 'active', durationMs: Math.max(0, totalMs - knownMs) }]
-    : segments;
+  if (run.status !== 'active' || segments.some(({ status }) => !ENDED.includes(status))) return segments;
+  const lastEnd = Math.max(acceptedAt, ...steps.map((step) => step.endedAt ?? 0));
+  return [...segments, { key: 'now', name: 'running', status: 'active', durationMs: Math.max(0, now - lastEnd) }];
 }
 
 /** Number of segments of a bar: more are narrower than a pixel, and cost each poll as much as the rest of the page. */

@@ -17,16 +17,17 @@ export interface WorkflowsProps {
   readonly navigation: Navigation;
 }
 
-/** View of all workflows, first those that fail when it is opened, or of the open one. */
+/** View of all workflows, first those with problems, or of the open one. */
 export function Workflows({ monitor, navigation }: WorkflowsProps): JSX.Element {
   const { name } = navigation.route.value;
   const query = navigation.query.value;
   const workflows = monitor.store.workflows.value;
-  const failing = useMemo(
-    () => workflows.flatMap(({ name: each, recent }) => (recent && recent.last5Min.failed > 0 ? [each] : [])),
+  // The order stays while the view is open.
+  const troubled = useMemo(
+    () => new Set(monitor.store.health.value?.problems.map((problem) => problem.workflow)),
     [workflows.length],
   );
-  const rankOf = (workflow: WorkflowOverview): number => (failing.includes(workflow.name) ? 0 : 1);
+  const rankOf = (workflow: WorkflowOverview): number => (troubled.has(workflow.name) ? 0 : 1);
   const shown =
     name === null
       ? [...workflows].sort((a, b) => rankOf(a) - rankOf(b))

@@ -134,13 +134,15 @@ it('dates failures by their minutes, and a service without a process by the end 
 });
 
 it.each([
-  ['failures that were as rare before', 10, (ago: number) => ago % 17 === 0, undefined],
-  ['failures of all events that there are', 0, (ago: number) => ago % 17 === 0, 51],
-  ['failures that were rare before', 10, (ago: number) => ago < 9 || ago === 30, 8],
-])('dates %s', (_, perMinute, failsAt, expected) => {
-  const failed = Array.from({ length: 60 }, (__, n) => (failsAt(59 - n) ? 1 : 0));
+  ['failures that were as rare before', 10, 500, (ago: number) => ago % 6 === 0, undefined],
+  ['few failures', 10, 500, (ago: number) => ago < 2, undefined],
+  ['failures of the first events of a type', 0, 2, (ago: number) => ago === 3 || ago === 12, 12],
+  ['failures of all events of a type, of which there were some before', 0, 3, (ago: number) => ago === 3, undefined],
+  ['failures that were rare before', 10, 500, (ago: number) => ago < 8 || ago === 19, 7],
+])('dates %s', (_, perMinute, total, failsAt, expected) => {
+  const failed = Array.from({ length: 20 }, (__, n) => (failsAt(19 - n) ? 1 : 0));
   const received = failed.map((count) => count + perMinute);
-  const failing = event('a', { deadLetters: 1 }, { failed: 1 });
+  const failing = event('a', { deadLetters: 1, received: total }, { failed: 1 });
   const recent = { ...failing.recent, minutes: { received, failed } };
   const [problem] = computeHealth(source([{ ...failing, recent }])).problems;
   expect(problem?.since).toBe(expected === undefined ? undefined : (Math.floor(now / 60_000) - expected) * 60_000);

@@ -30,8 +30,8 @@ export interface Problem {
   readonly pending?: number;
   /**
    * Epoch milliseconds at which the condition began, or a little later: of failures, the minute since which they have been
-   * as frequent as now, absent if that is before the last 20 minutes; without a process, the end of the last one, as far as
-   * releases tell; of a backlog, the acceptance of the oldest event.
+   * frequent, absent if the last 20 minutes do not tell; without a process, the end of the last one, as far as releases
+   * tell; of a backlog, the acceptance of the oldest event.
    */
   readonly since?: number;
   /** Epoch milliseconds of its last occurrence. */
@@ -214,7 +214,7 @@ function failingProblem(
   if (failed === 0 || (retainsDeadLetters && metrics.deadLetters === 0)) return undefined;
   const ended = recent.last5Min.completed + failed;
   const { lastFailedAt, deadLetters } = metrics;
-  const since = failingSince(recent.minutes, now);
+  const since = failingSince(recent.minutes, metrics.received, now);
   return {
     kind: 'failing',
     severity: failed / ended >= minFailingShare ? 'error' : 'warning',
@@ -249,10 +249,17 @@ function waitingProblem(
 }
 
 /**
- * Returns the start of the first minute with failures; `undefined` if they began before the minutes that are known. Before it, more than 5 minutes had none, and so many events that at
- * the rate since then 3 would have failed: chance alone leaves none of 3 in 1 of 20 cases.
+ * Returns the start of the minute since which events have failed: before it, more than 5 minutes had no failure, and at the
+ * mean rate of all these minutes 3 events of theirs would have failed, which chance avoids in 1 of 20 cases. `undefined` if
+ * the minutes that are known do not tell.
+ *
+ * @param total events since the start
  */
-function failingSince({ received, failed }: Counted['recent']['minutes'], now: number): number | undefined {
+function failingSince(
+  { received, failed }: Counted['recent']['minutes'],
+  total: number,
+  now: number,
+): number | undefined {
   let [first, quiet, quietEvents, failures, events] = [0, 0, 0, 0, 0];
   const isLong = (): boolean => quiet > 5 && quietEvents * failures >= 3 * (quietEvents + events);
   for (let ago = 0; ago < failed.length && !isLong(); ago += 1) {
@@ -265,9 +272,9 @@ function failingSince({ received, failed }: Counted['recent']['minutes'], now: n
     events += quietEvents;
     quiet = quietEvents = 0;
   }
-  // Without any event before them, they began with the type, or as far as anybody can tell.
-  if (!isLong() && (quietEvents > 0 || quiet <= 5)) return undefined;
-  return (Math.floor(now / minuteMs) - first) * minuteMs;
+  // The first events of the type failed.
+  const isFirst = quietEvents === 0 && events > 0 && events >= total;
+  return isLong() || isFirst ? (Math.floor(now / minuteMs) - first) * minuteMs : undefined;
 }
 
 interface WorkflowProblems {

@@ -183,6 +183,14 @@ test('a step of which a run has more than was read has no duration', () => {
     ['shard', undefined],
     ['swap', 10],
   ]);
+  const loop = Array.from({ length: 50 }, (_, n) => [
+    { ...element(2 * n), name: `poll#${n}` },
+    { ...element(2 * n + 1), name: `check#${n}` },
+  ]).flat();
+  expect(durations(runOf(loop))).toEqual([
+    ['poll', undefined],
+    ['check', undefined],
+  ]);
   expect(durations(runOf([...elements(9), swap]))).toEqual([
     ['shard', 18],
     ['swap', 10],

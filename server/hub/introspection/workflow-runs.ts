@@ -125,7 +125,7 @@ export function reachedBy(runs: readonly RunIntrospection[]): readonly ReachedSt
   const waiting = runs.map((run) => ({ ...run, steps: run.steps.filter(isWaiting) }));
   return summarizeSteps({
     newest: runs,
-    isCut: true,
+    mayBeCut: true,
     failed: runs.filter(({ status }) => status === 'failed'),
     waiting: waiting.filter(({ steps }) => steps.length > 0),
   });
@@ -186,7 +186,7 @@ export interface RunSample {
   /** Runs that place steps in their order and count for nothing else. */
   readonly histories?: readonly RunIntrospection[];
   /** Of the newest runs, only the last 100 steps were read. */
-  readonly isCut?: boolean;
+  readonly mayBeCut?: boolean;
 }
 
 /** Returns the name that the elements, the repetitions and the inner steps of a step share. */
@@ -220,7 +220,12 @@ function foldSteps({ steps }: RunIntrospection, mayBeCut = false): ReadonlyMap<s
     else members.push(step);
   }
   const isCut = mayBeCut && steps.length >= maxSteps;
-  return new Map([...folded].map(([name, members], index) => [name, toFolded(members, index, isCut && index === 0)]));
+  return new Map(
+    [...folded].map(([name, members], index) => [
+      name,
+      toFolded(members, index, isCut && (index === 0 || members.length > 1)),
+    ]),
+  );
 }
 
 function toFolded(members: readonly StepIntrospection[], index: number, isCut: boolean): FoldedStep {
@@ -232,7 +237,7 @@ function toFolded(members: readonly StepIntrospection[], index: number, isCut: b
 
 /** Returns the steps of runs as one graph, by stage. */
 export function summarizeSteps(sample: RunSample): readonly ReachedStep[] {
-  const newest = sample.newest.map((run) => foldSteps(run, sample.isCut));
+  const newest = sample.newest.map((run) => foldSteps(run, sample.mayBeCut));
   const failed = sample.failed.map((run) => foldSteps(run));
   const waiting = sample.waiting.map((run) => foldSteps(run));
   const isNewest = new Set<RunIntrospection | undefined>(sample.newest);

@@ -18,8 +18,8 @@ import { Upkeep } from './upkeep.js';
 
 // Largest whole number of a function of Postgres.
 const maxSlots = 2 ** 31 - 1;
-// Outcomes that may be on their way beside as many as there are slots, before nothing more starts.
-const leastUnrecorded = 2;
+// Outcomes that may be on their way while more starts, of a process with fewer slots: each takes a session of the pool.
+const leastUnrecorded = 3;
 
 /** Parts that a consumer shares with the other parts of its connection. */
 export interface ConsumerParts {
@@ -103,7 +103,7 @@ export class Consumer implements NotificationListener, EventStarter {
     return this.#member;
   }
 
-  /** Number of handlers that run, overdue ones included, and of events that may be about to start. */
+  /** Number of deliveries without a recorded outcome, of overdue handlers, and of events that may be about to start. */
   get active(): number {
     return this.#running + this.#reserved;
   }
@@ -112,11 +112,17 @@ export class Consumer implements NotificationListener, EventStarter {
     return this.#deliveries.size + this.#overdue.size;
   }
 
-  /** Number of handlers that may start. Those whose outcomes are on their way run no more, but there is a limit to them. */
+  /** Number of deliveries whose handlers have returned, and whose outcomes are on their way. */
+  get #returned(): number {
+    return [...this.#deliveries.values()].filter(({ hasReturned }) => hasReturned).length;
+  }
+
+  /** Number of handlers that may start before the outcomes of those that have returned are recorded. */
   get #free(): number {
-    const returned = [...this.#deliveries.values()].filter(({ hasReturned }) => hasReturned).length;
-    const unrecorded = this.#concurrency + leastUnrecorded;
-    return this.#concurrency - this.active + Math.min(returned, unrecorded);
+    const free = this.#concurrency - this.active;
+    // Other types wait for the slots.
+    if (this.#open.size > 0) return free;
+    return free + Math.min(this.#returned, Math.max(this.#concurrency, leastUnrecorded));
   }
 
   get #concurrency(): number {
@@ -293,7 +299,7 @@ export class Consumer implements NotificationListener, EventStarter {
   }
 
   get #state(): string {
-    return this.#options.describeProcess?.(this.#running) ?? '';
+    return this.#options.describeProcess?.(this.#running - this.#returned) ?? '';
   }
 
   #beat(): void {

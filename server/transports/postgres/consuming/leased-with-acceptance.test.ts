@@ -211,6 +211,19 @@ it('a type with keys has its turn while another type always has events that wait
   expect(held.map((delivery) => delivery.envelope.type)).toContain('mail');
 });
 
+it('a type that waits for a slot has its turn although another one is emitted whenever a handler ends', async () => {
+  const { shop, held } = await startShop(1);
+  await shop.publish([envelope('order')]);
+  await shop.publish([envelope('mail', { key: 'ada' })]);
+  for (let ended = 0; ended < 6; ended += 1) {
+    await expect.poll(() => held.length).toBeGreaterThan(ended);
+    // In one turn of the event loop.
+    const recorded = held[ended]?.commit(completed);
+    await Promise.all([recorded, shop.publish([envelope('order')])]);
+  }
+  expect(held.map((delivery) => delivery.envelope.type)).toContain('mail');
+});
+
 it('a message that arrives while calls are under way is repeated once after each of them', async () => {
   const pool = new Pool({ connectionString: url });
   let reads = 0;

@@ -147,9 +147,10 @@ BEGIN
   IF events IS NULL THEN RETURN '{"work":[],"others":[],"deliveries":[]}'; END IF;
   -- A subscription does not end meanwhile.
   PERFORM pg_advisory_xact_lock_shared(hashtextextended('hub_channel', 7));
-  IF max_pending IS NOT NULL AND cardinality(events)
-      + (SELECT coalesce(sum(received - completed - failed), 0) FROM hub.counters) > max_pending THEN
-    RAISE 'pending events reached %', max_pending USING ERRCODE = 'HB001';
+  IF max_pending IS NOT NULL THEN
+    IF cardinality(events) + (SELECT coalesce(sum(received - completed - failed), 0) FROM hub.counters) > max_pending THEN
+      RAISE 'pending events reached %', max_pending USING ERRCODE = 'HB001';
+    END IF;
   END IF;
   -- Events of these types, those with an id to remember and those of new queues are decided one after another.
   SELECT coalesce(array_agg(type), '{}') INTO alone_types FROM (SELECT DISTINCT type FROM unnest(events)) e WHERE is_alone
@@ -203,8 +204,10 @@ BEGIN
   END IF;
   PERFORM hub.count_all(t, queues || started, array_fill('r'::text, ARRAY[cardinality(queues)]) || array_fill('w'::text, ARRAY[cardinality(started)]),
     array_fill(0::float8, ARRAY[cardinality(queues || started)]));
-  SELECT coalesce(array_agg(DISTINCT q), '{}') INTO work FROM unnest(work) q;
-  PERFORM hub.notify_work(work, origin);
+  IF cardinality(work) > 0 THEN
+    SELECT array_agg(DISTINCT q) INTO work FROM unnest(work) q;
+    PERFORM hub.notify_work(work, origin);
+  END IF;
   RETURN json_build_object('work', work, 'others', others, 'deliveries', coalesce(deliveries, '[]'),
     'floor', CASE WHEN deliveries IS NOT NULL THEN positions[1] END, 'tookMs', extract(epoch FROM took) * 1000);
 END $$;

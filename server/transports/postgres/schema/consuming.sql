@@ -540,8 +540,10 @@ BEGIN
     END IF;
   END IF;
   IF shared <= 0 THEN
+    began := clock_timestamp();
     rest := rest || ARRAY(SELECT x.id FROM unnest(shared_queues) x(id)
       WHERE EXISTS (SELECT FROM hub.events e WHERE e.queue = x.id AND e.state = 'r' AND e.position >= p_floor));
+    took := took + (clock_timestamp() - began);
   END IF;
   RETURN json_build_object('wakeInMs', CASE WHEN wake IS NOT NULL THEN greatest(0, wake - hub.now_ms()) END, 'rest', rest,
     'floor', (SELECT min(position) FROM hub.events WHERE seq = ANY(seqs)), 'tookMs', extract(epoch FROM took) * 1000, 'deliveries', (

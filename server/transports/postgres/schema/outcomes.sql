@@ -137,7 +137,8 @@ BEGIN
 END $$;
 
 -- Records the outcomes of deliveries of a connection. Returns a result for each.
-CREATE FUNCTION hub.conclude(p_member bigint, sender text, outcomes json, limits hub.limits) RETURNS json LANGUAGE plpgsql AS $$
+CREATE FUNCTION hub.conclude(p_member bigint, sender text, outcomes json, limits hub.limits) RETURNS json
+LANGUAGE plpgsql AS $$
 DECLARE
   t bigint := hub.now_ms();
   o hub.outcome;
@@ -188,7 +189,8 @@ BEGIN
     amounts := amounts || amounts;
     queues := queues || queues;
   END IF;
-  FOR i IN SELECT s FROM generate_subscripts(all_outcomes, 1) s WHERE s <> ALL(done) ORDER BY s LOOP
+  FOR i IN 1..cardinality(all_outcomes) LOOP
+    CONTINUE WHEN i = ANY(done);
     o := all_outcomes[i];
     SELECT * INTO ev FROM hub.events WHERE seq = o.seq AND token = o.token AND owner = p_member AND state = 'a' FOR UPDATE;
     IF ev.seq IS NULL THEN
@@ -244,7 +246,7 @@ BEGIN
   END LOOP;
   PERFORM hub.count_all(t, queues, names, amounts);
   FOREACH each IN ARRAY ended LOOP PERFORM hub.retain(each, limits, t); END LOOP;
-  PERFORM hub.notify_work(freed);
+  IF cardinality(freed) > 0 THEN PERFORM hub.notify_work(freed); END IF;
   RETURN array_to_json(results);
 END $$;
 
