@@ -14,7 +14,7 @@ test.describe('what a screen reader reads of a hub in trouble', { tag: '@any-wid
             - listitem:
               - text: "Error:"
               - link "refund.requested"
-              - text: /\\d+ of \\d+ failed in 5 min \\(100%\\) gateway timeout after 3000 ms · \\d+ s ago/
+              - text: /\\d+ of \\d+ failed in 5 min \\(100%\\) gateway timeout after 3000 ms · for \\d+ min, last \\d+ s ago/
             - listitem:
               - link "search.indexed"
             - listitem:

@@ -251,7 +251,7 @@ test('new views: headings, tables with captions, and a text for each state', { t
             - cell /in 2 h/
             - cell "Copy code":
               - button "Copy code"
-      - heading "Other waits" [level=3]
+      - heading "Other waits 1" [level=3]
       - table "Steps that wait":
         - rowgroup:
           - row "Run Waits for Since Until"
