@@ -102,8 +102,9 @@ it('events start while the outcomes of others are on their way, of which there i
     await client.query('SELECT FROM hubline.events WHERE seq = $1 FOR UPDATE', [seqOf(last)]);
     committing.push(Promise.resolve(last.commit(completed)));
   }
-  // One runs, and the outcomes of those before it may be as many as slots and 2 more.
-  expect(held).toHaveLength(1 + 1 + 2);
+  // One runs, after the first one, and at most 3 outcomes before it are on their way. A claim that is under way leases none.
+  expect(held.length).toBeGreaterThan(1);
+  expect(held.length).toBeLessThanOrEqual(1 + 3);
   await client.query('COMMIT');
   await expect
     .poll(async () => {
