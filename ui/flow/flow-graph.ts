@@ -80,6 +80,10 @@ const NONE: FlowNode['total'] = { received: 0, completed: 0, failed: 0 };
 function wholeGraph({ events, workflows, schedules, serviceOf }: FlowSource): FlowGraph {
   const nodes = new Map<string, FlowNode>();
   const edges: FlowEdge[] = [];
+  // Not in `add`: each poll adds thousands.
+  const follow = (from: string, type: string | undefined, relation: FlowEdge['relation'], count: number): void => {
+    if (type !== undefined) edges.push({ from, to: flowId('event', type), relation, count });
+  };
   const add = (kind: 'event' | 'workflow', name: string, item: FlowItem): void => {
     const id = flowId(kind, name);
     const { metrics, recent } = item;
@@ -99,12 +103,9 @@ function wholeGraph({ events, workflows, schedules, serviceOf }: FlowSource): Fl
       pending: metrics.pending,
       total: { received: metrics.received, completed: metrics.completed, failed: metrics.failed - metrics.cancelled },
     });
-    const follow = (type: string | undefined, relation: FlowEdge['relation'], count: number): void => {
-      if (type !== undefined) edges.push({ from: id, to: flowId('event', type), relation, count });
-    };
-    follow(item.onSuccess, 'success', completed);
-    follow(item.onFailure, 'failure', failed);
-    follow(item.onComplete, 'complete', completed + failed);
+    follow(id, item.onSuccess, 'success', completed);
+    follow(id, item.onFailure, 'failure', failed);
+    follow(id, item.onComplete, 'complete', completed + failed);
   };
   for (const event of events) add('event', event.type, event);
   for (const workflow of workflows) add('workflow', workflow.name, workflow);
