@@ -39,7 +39,8 @@ interface Heading {
   readonly label: string;
   /** Period of the numbers, shown below the label; absent if there is none. */
   readonly period?: string;
-  readonly title: string;
+  /** What the label does not say. */
+  readonly title?: string;
   /** Track of the grid. */
   readonly width: string;
   /** Track at the last step, where the names of types need the room. */
@@ -112,7 +113,6 @@ function countColumn(definition: Omit<Definition<number>, 'group' | 'cell' | 'or
 const DEFINITIONS: Readonly<Record<SortKey, Defined>> = {
   status: column<readonly [EventStatus, number | null, AttentionCause | null]>({
     label: 'Status',
-    title: 'Failing, needs attention, active, idle or never seen',
     width: '6.5rem',
     leastWidth: '6rem',
     narrow: 'value',
@@ -123,7 +123,6 @@ const DEFINITIONS: Readonly<Record<SortKey, Defined>> = {
   }),
   type: column<readonly [kind: string, slots: string]>({
     label: 'Event type',
-    title: 'Name of the event type',
     width: 'minmax(6rem, 24rem)',
     narrow: 'value',
     align: 'start',
@@ -147,7 +146,7 @@ const DEFINITIONS: Readonly<Record<SortKey, Defined>> = {
   trend: column<Trend | null>({
     label: 'Trend',
     period: '20 min',
-    title: 'Events received per minute, with the failed part at the foot. The last bar is the current minute so far',
+    title: 'Events per minute, the failed ones at the foot. The last bar is the minute so far',
     width: 'minmax(6rem, 8.5rem)',
     leastWidth: '6rem',
     narrow: 'period',
@@ -161,7 +160,6 @@ const DEFINITIONS: Readonly<Record<SortKey, Defined>> = {
   rate: column<number | null>({
     label: 'Rate',
     period: '1 min',
-    title: 'Events received per second or per minute',
     width: 'minmax(5rem, 1fr)',
     narrow: 'period',
     isRanged: true,
@@ -188,7 +186,7 @@ const DEFINITIONS: Readonly<Record<SortKey, Defined>> = {
   failures: column<number | null>({
     label: 'Failure rate',
     period: '5 min',
-    title: 'Failed events divided by completed and failed events',
+    title: 'Failed events of completed and failed ones',
     width: 'minmax(6.25rem, 1fr)',
     narrow: 'period',
     isRanged: true,
@@ -208,7 +206,6 @@ const DEFINITIONS: Readonly<Record<SortKey, Defined>> = {
   pending: countColumn({
     label: 'Pending',
     period: 'now',
-    title: 'Events that have not ended',
     width: 'minmax(5rem, 1fr)',
     hideBelow: 48,
     narrow: 'value',
@@ -218,7 +215,6 @@ const DEFINITIONS: Readonly<Record<SortKey, Defined>> = {
   retried: countColumn({
     label: 'Retried',
     period: '5 min',
-    title: 'Failed attempts that were retried',
     width: 'minmax(5rem, 1fr)',
     hideBelow: 53,
     isRanged: true,
@@ -228,7 +224,6 @@ const DEFINITIONS: Readonly<Record<SortKey, Defined>> = {
   received: countColumn({
     label: 'Received',
     period: 'since start',
-    title: 'Events accepted',
     width: 'minmax(6rem, 1fr)',
     hideBelow: 60,
     isRanged: true,

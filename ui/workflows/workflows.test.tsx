@@ -47,6 +47,19 @@ test('a graph lists the trigger, the steps and the follow-up events', async () =
   expect(screen.getByRole('link', { name: 'order.paid' }).getAttribute('href')).toBe('#/events/order.paid');
 });
 
+test('workflows with problems come first, and say what is wrong', async () => {
+  const api = shop();
+  const problem = { kind: 'failing', severity: 'error', workflow: 'onboard', failed: 2, ended: 8 } as const;
+  api.health = { status: 'failing', problems: [problem], problemCount: 1 };
+  await openPage(api, '#/workflows');
+  const cards = screen.getAllByRole('article');
+  expect(cards.map((card) => card.getAttribute('aria-label'))).toEqual(['onboard', 'fulfil']);
+  expect(
+    within(screen.getByRole('article', { name: 'onboard' })).getByText(/^2 of 8 runs failed in 5 min/),
+  ).toBeTruthy();
+  expect(within(screen.getByRole('article', { name: 'fulfil' })).queryByText(/failed in 5 min/)).toBeNull();
+});
+
 test('an open workflow shows all recent runs, and Escape closes it', async () => {
   const page = await openPage(shop(), '#/workflows/fulfil');
   expect(screen.queryByText('onboard')).toBeNull();

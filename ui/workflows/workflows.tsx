@@ -2,8 +2,11 @@ import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import type { WorkflowOverview } from '../../server/dashboard/protocol.js';
 import { TypeActions } from '../actions/subject-actions.js';
+import { releaseMarks } from '../charts/release-marks.js';
+import { describeProblem, problemKey } from '../events/problems.js';
 import { counted } from '../format/number.js';
 import { CountStats } from '../shared/counts.js';
+import { Icon } from '../shared/icon.js';
 import { EmptyState, Failure, ViewSection } from '../shared/view-section.js';
 import type { Monitor } from '../state/monitor.js';
 import { type Navigation, viewPath } from '../state/navigation.js';
@@ -78,6 +81,7 @@ export interface WorkflowCardProps {
 function WorkflowCard({ workflow, isOpen, monitor, query }: WorkflowCardProps): JSX.Element {
   const { name, description, concurrencyPerKey, metrics } = workflow;
   const href = viewPath('workflows', name) + query;
+  const releases = releaseMarks(monitor.store.releases.value);
   const loaded = monitor.workflowRuns.value;
   const data = isOpen && loaded?.key === name ? loaded : null;
   return (
@@ -97,6 +101,17 @@ function WorkflowCard({ workflow, isOpen, monitor, query }: WorkflowCardProps): 
           <p class="muted">At most {counted(concurrencyPerKey, 'run')} per key at a time</p>
         )}
       </div>
+      {monitor.store.health.value?.problems
+        .filter((problem) => problem.workflow === name)
+        .map((problem) => {
+          const { icon, tone, fact, details } = describeProblem(problem, monitor.serverNow.value, releases);
+          return (
+            <p key={problemKey(problem)} class={`panel-status is-${tone}`}>
+              <Icon name={icon} />
+              {[fact, ...details].join(' · ')}
+            </p>
+          );
+        })}
       <TypeActions kind="workflow" name={name} deadLetters={metrics.deadLetters} paused={workflow.paused} />
       <h4 class="workflow-period">
         Runs <span class="panel-period">since start</span>
