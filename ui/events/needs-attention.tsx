@@ -7,8 +7,8 @@ import { Icon } from '../shared/icon.js';
 import { useInteraction } from '../shared/use-element.js';
 import type { Monitor } from '../state/monitor.js';
 import type { Navigation } from '../state/navigation.js';
+import { describePause, describeProblem, holdProblems, problemKey, REORDER_MS } from '../state/problems.js';
 import { backlogText } from './backlog.js';
-import { describePause, describeProblem, holdProblems, problemKey, REORDER_MS } from './problems.js';
 
 /** Number of problems that are shown before the user asks for all. */
 const SHOWN = 3;

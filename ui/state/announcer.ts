@@ -1,5 +1,4 @@
 import { type ReadonlySignal, signal } from '@preact/signals';
-import { sumOf } from '../shared/lists.js';
 import type { ConnectionState } from './connection-state.js';
 
 /** Announces changes to screen readers, at most once per `ANNOUNCE_INTERVAL_MS`. */
@@ -60,7 +59,7 @@ export function createAnnouncer(): Announcer {
 function failureText(byType: ReadonlyMap<string, number>): string {
   const [first] = byType;
   if (first === undefined) return '';
-  const count = sumOf([...byType.values()], (failed) => failed);
+  const count = [...byType.values()].reduce((sum, failed) => sum + failed, 0);
   const noun = count === 1 ? 'failure' : 'failures';
   return byType.size === 1
     ? `${count} new ${noun} in ${first[0]}.`

@@ -1,14 +1,18 @@
 import type { Pause, Problem } from '../../server/dashboard/protocol.js';
-import type { ChartMark } from '../charts/release-marks.js';
 import { formatAge, formatAgo } from '../format/duration.js';
 import { counted, formatCount, formatPercent } from '../format/number.js';
-import type { IconName } from '../shared/icon.js';
-import { type FailureLevel, failureLevel } from '../state/event-row.js';
-import { viewPath } from '../state/navigation.js';
+import { type FailureLevel, failureLevel } from './event-row.js';
+import { viewPath } from './navigation.js';
+
+/** Release that replaced another one, at a time in epoch milliseconds. */
+export interface StartedRelease {
+  readonly at: number;
+  readonly label: string;
+}
 
 /** Problem in words. */
 export interface ProblemText {
-  readonly icon: IconName;
+  readonly icon: 'triangle' | 'clock';
   readonly tone: 'failed' | 'stale';
   /** Severity of failures; absent for other problems. */
   readonly level?: FailureLevel;
@@ -30,11 +34,7 @@ export interface ProblemText {
  * @param now current time in epoch milliseconds on the server's clock
  * @param releases releases that replaced another one
  */
-export function describeProblem(
-  problem: Problem,
-  now: number,
-  releases: readonly Pick<ChartMark, 'at' | 'label'>[] = [],
-): ProblemText {
+export function describeProblem(problem: Problem, now: number, releases: readonly StartedRelease[] = []): ProblemText {
   const { eventType, workflow, service, schedule, severity, lastError } = problem;
   const path =
     eventType !== undefined
@@ -64,7 +64,7 @@ export function describeProblem(
 const RELEASE_MS = 30 * 60_000;
 
 /** Returns the release that started shortly before a problem began, in words. */
-function releaseOf({ since }: Problem, releases: readonly Pick<ChartMark, 'at' | 'label'>[]): string[] {
+function releaseOf({ since }: Problem, releases: readonly StartedRelease[]): string[] {
   if (since === undefined) return [];
   // The time of a problem is that of a minute of counts.
   const before = releases.filter(({ at }) => at <= since + MINUTE_MS && since - at <= RELEASE_MS);
