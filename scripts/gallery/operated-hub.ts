@@ -101,7 +101,7 @@ function trade(hub: Hub, clock: FakeClock, firstOrder: number): () => number {
   };
 }
 
-/** What happens between the release and now. */
+/** Passes the time between the release and now. Returns the ids of what it starts. */
 async function operate(shop: Hub, clock: FakeClock): Promise<OperatedShop['ids']> {
   await clock.advance(2 * minute);
   await leaveLostProcess(shop);

@@ -39,7 +39,7 @@ interface Heading {
   readonly label: string;
   /** Period of the numbers, shown below the label; absent if there is none. */
   readonly period?: string;
-  /** What the label does not say. */
+  /** Facts that the label does not say. */
   readonly title?: string;
   /** Track of the grid. */
   readonly width: string;

@@ -107,7 +107,7 @@ function KpiStrip({ store, serverNow }: KpiStripProps): JSX.Element {
 interface KpiProps {
   readonly label: string;
   readonly period: string;
-  /** What the label does not say. */
+  /** Facts that the label does not say. */
   readonly title?: string;
   readonly isFailed?: boolean;
   readonly children: JSX.Element | string;

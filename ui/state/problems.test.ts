@@ -19,6 +19,18 @@ test.each<[Omit<Problem, 'severity' | 'eventType'>, string, string, readonly str
     ['card declined', '2 s ago'],
   ],
   [
+    { kind: 'failing', failed: 2, ended: 8, since: SERVER_NOW - 480_000, lastAt: SERVER_NOW - 2_000 },
+    '2 of 8 failed in 5 min (25.0%)',
+    '25.0% failed in 5 min',
+    ['for 8 min, last 2 s ago'],
+  ],
+  [
+    { kind: 'failing', failed: 2, ended: 8, since: SERVER_NOW - 60_000, lastAt: SERVER_NOW - 2_000 },
+    '2 of 8 failed in 5 min (25.0%)',
+    '25.0% failed in 5 min',
+    ['2 s ago'],
+  ],
+  [
     { kind: 'backlog', pending: 12_400, since: SERVER_NOW - 540_000 },
     '12.4K pending and growing',
     '12.4K pending',

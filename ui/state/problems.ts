@@ -118,10 +118,11 @@ function shortFactOf(problem: Problem, now: number): string {
 
 function timeOf({ kind, since, lastAt }: Problem, now: number): string[] {
   if (kind === 'oldest-pending') return [];
-  const last = lastAt === undefined ? '' : formatAgo(now - lastAt);
-  // The time of the last one says it too.
-  if (since === undefined || (last !== '' && now - since < 2 * MINUTE_MS)) return last === '' ? [] : [last];
-  return [`for ${formatAge(now - since)}${last === '' ? '' : `, last ${last}`}`];
+  const span = since === undefined ? '' : `for ${formatAge(now - since)}`;
+  if (lastAt === undefined) return span === '' ? [] : [span];
+  const last = formatAgo(now - lastAt);
+  // Of a problem that has just begun, the time of the last failure says enough.
+  return since === undefined || now - since < 2 * MINUTE_MS ? [last] : [`${span}, last ${last}`];
 }
 
 /** Describes a pause: its subject, and who paused it, since when and why. */

@@ -249,11 +249,11 @@ function waitingProblem(
 }
 
 /**
- * Returns the start of the minute since which events have failed: before it, more than 5 minutes had no failure, and at the
- * mean rate of all these minutes 3 events of theirs would have failed, which chance avoids in 1 of 20 cases. `undefined` if
- * the minutes that are known do not tell.
+ * Returns the start of the minute in which failures began: it follows more than 5 minutes without any, whose events are so
+ * many that 3 of them would have failed at the mean rate of both. By chance alone none of them fails in 1 of 20 cases.
+ * `undefined` if the known minutes do not tell.
  *
- * @param total events since the start
+ * @param total number of events that the type has received since the start
  */
 function failingSince(
   { received, failed }: Counted['recent']['minutes'],

@@ -137,8 +137,7 @@ BEGIN
 END $$;
 
 -- Records the outcomes of deliveries of a connection. Returns a result for each.
-CREATE FUNCTION hub.conclude(p_member bigint, sender text, outcomes json, limits hub.limits) RETURNS json
-LANGUAGE plpgsql AS $$
+CREATE FUNCTION hub.conclude(p_member bigint, sender text, outcomes json, limits hub.limits) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   t bigint := hub.now_ms();
   o hub.outcome;
