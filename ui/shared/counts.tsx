@@ -51,8 +51,8 @@ const COUNTER_LOOK: Record<Counter, Omit<StatProps, 'children'>> = {
   delayed: { label: 'Delayed' },
   suspended: { label: 'Suspended', title: 'Runs that wait for a time, an event or another run' },
   deduplicated: { label: 'Deduplicated', title: 'Not accepted: their dedupe id was known' },
-  cancelled: { label: 'Cancelled', title: 'Cancelled events, part of the failed ones' },
-  deadLetters: { label: 'Dead letters', title: 'Failed events that were neither replayed nor discarded' },
+  cancelled: { label: 'Cancelled', title: 'Part of the failed ones' },
+  deadLetters: { label: 'Dead letters', title: 'Failed, and neither replayed nor discarded' },
   processes: { label: 'Processes' },
 };
 
