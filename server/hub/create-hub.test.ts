@@ -1,9 +1,12 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { InvalidOptionError } from '../errors.js';
+import { silentLogger } from '../transports/transport.js';
 import { createHub } from './create-hub.js';
 import { AttemptEndedError, HubStoppedError } from './errors.js';
 import { deferred, testHub } from './hub.fixture.js';
+import type { Hub } from './hub.js';
+import { createWorkflow } from './runs/workflow.js';
 
 describe('stop', () => {
   it('waits until all accepted events have ended', async () => {
@@ -149,4 +152,24 @@ it.each([
 ])('throws: %s', (message, options) => {
   // The compiler would reject it.
   expect(() => createHub(options as object)).toThrow(message);
+});
+
+it.each<[string, (hub: Hub) => (n: number) => Promise<unknown>]>([
+  ['emit', (hub) => (n) => hub.emit('a', n)],
+  ['emitMany', (hub) => (n) => hub.emitMany('a', [n, n])],
+  ['startWorkflow', (hub) => (n) => hub.startWorkflow('w', n)],
+])('%s in a loop of awaited calls lets timers fire', async (_, callOf) => {
+  const hub = createHub({ logger: silentLogger });
+  onTestFinished(async () => void (await hub.stop({ drainMs: 0 })));
+  hub.event({ type: 'a', handler: () => {} });
+  hub.workflow(createWorkflow({ name: 'w', run: async () => 1 }));
+  await hub.start();
+  const call = callOf(hub);
+  let hasFired = false;
+  setTimeout(() => {
+    hasFired = true;
+  }, 10);
+  const until = performance.now() + 60_000;
+  for (let n = 0; !hasFired && performance.now() < until; n += 1) await call(n);
+  expect(hasFired).toBe(true);
 });

@@ -207,6 +207,8 @@ class HubRuntime extends HubReader implements Hub {
     }
     // The overload with `tx` resolves with the id alone.
     if (options?.tx !== undefined) return (await this.#publisher.sendWithin(draft, options.tx)) as Receipt;
+    const { nextTurn } = this.#publisher;
+    if (nextTurn !== undefined) await nextTurn;
     const receipt = this.#publisher.send(draft);
     return receipt instanceof Promise ? await receipt : receipt;
   };
@@ -244,6 +246,7 @@ class HubRuntime extends HubReader implements Hub {
     const draft = await this.#publisher.draftRun(target, input, options);
     this.#checkAccepting('startWorkflow', options);
     const { tx } = options;
+    if (tx === undefined) await this.#publisher.nextTurn;
     const { id } = await (tx === undefined ? this.#publisher.send(draft) : this.#publisher.sendWithin(draft, tx));
     return this.#handleOf(target, id, draft.service);
   }
@@ -348,6 +351,7 @@ class HubRuntime extends HubReader implements Hub {
     const { step, type, approvalId } = findApproval(runId, await this.find(runId), options);
     await recordAction(this, approved ? 'approve' : 'refuse', { id: runId, step }, options);
     const decided = { approvalId, approved, ...(reason !== undefined && { reason }) };
+    await this.#publisher.nextTurn;
     await this.#publisher.send(await this.#publisher.draftAnswer(type, approvalId, decided));
     return { step };
   }

@@ -13,6 +13,7 @@ import {
 import { TransactionUnsupportedError, TransportUnavailableError } from '../transports/errors.js';
 import type { RunRecord } from '../transports/event-record.js';
 import type { Logger, Receipt, TransportManager } from '../transports/transport.js';
+import { TurnBudget } from '../transports/turn-budget.js';
 import { InvalidKeyError, PartialEmitError } from './errors.js';
 import type { EventPublisher } from './events/attempt-ctx.js';
 import {
@@ -53,7 +54,7 @@ const maxBatchBytes = 4 * 1024 * 1024;
 const referenceBytes = 128;
 
 type PublisherSettings = Pick<HubSettings, 'maxPayloadBytes' | 'blobs' | 'blobsAboveBytes' | 'logger' | 'redactor'>;
-type PublishingTransport = Pick<TransportManager, 'name' | 'service' | 'publish' | 'publishWithin' | 'log'>;
+type PublishingTransport = Pick<TransportManager, 'name' | 'service' | 'clock' | 'publish' | 'publishWithin' | 'log'>;
 
 /** Definition of the runs that are forked, or their type and service if this hub has not registered it. */
 export type ForkSource = RegisteredEvent | WorkflowContract | { readonly type: string; readonly service: string };
@@ -84,6 +85,7 @@ export class Publisher implements EventPublisher {
   readonly #logger: Logger;
   readonly #publish: TransportManager['publish'];
   readonly #transport: PublishingTransport;
+  readonly #turns: TurnBudget;
   readonly #tags: TagIndex;
   readonly #sendOptions: Pick<OperationDetails, 'errorInfo'>;
   readonly #reportedTypes = new Set<string>();
@@ -97,13 +99,26 @@ export class Publisher implements EventPublisher {
     this.service = transport.service;
     this.#registry = registry;
     this.#services = services;
-    this.#publish = (envelopes) => transport.publish(envelopes);
+    this.#publish = (envelopes) => {
+      const sent = transport.publish(envelopes);
+      if (!(sent instanceof Promise)) this.#turns.spend(envelopes);
+      return sent;
+    };
     this.#transport = transport;
+    this.#turns = new TurnBudget(transport.clock);
     this.#tags = new TagIndex(transport.log);
     this.#sendOptions = { errorInfo: redactor.info };
     this.#maxPayloadBytes = maxPayloadBytes;
     this.#inlineBytes = settings.blobs === undefined ? maxPayloadBytes : settings.blobsAboveBytes;
     this.#logger = logger;
+  }
+
+  /**
+   * Turn of the event loop to wait for before the next event is published, so that a loop of awaited calls leaves time
+   * for others; `undefined` if there is none to wait for.
+   */
+  get nextTurn(): Promise<void> | undefined {
+    return this.#turns.nextTurn;
   }
 
   storedBytes(draft: Draft): number {
@@ -244,6 +259,7 @@ export class Publisher implements EventPublisher {
     const envelope = draft.identify(randomUUID());
     const fork = { ...envelope, body: draft.body, service, recorded, overlap: undefined };
     await this.#index([envelope]);
+    await this.nextTurn;
     await observeSends([fork], this.#publish, this.#sendOptions);
     return fork.id;
   }
@@ -341,6 +357,7 @@ export class Publisher implements EventPublisher {
     const receipts: Receipt[] = [];
     await this.#index(envelopes);
     for (const batch of cutBatches(envelopes)) {
+      await this.nextTurn;
       try {
         const accepted = await observeSends(batch, this.#publish, this.#sendOptions);
         receipts.push(...accepted);

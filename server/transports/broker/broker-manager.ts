@@ -91,12 +91,6 @@ export class BrokerManager implements TransportManager {
   }
 
   publish(envelopes: readonly Envelope[]): readonly Receipt[] | Promise<readonly Receipt[]> {
-    // Before the acceptance, so that the caller has the receipt before others can see what follows from it.
-    const nextTurn = this.#broker.turns.spend(envelopes);
-    return nextTurn === undefined ? this.#accept(envelopes) : nextTurn.then(() => this.#accept(envelopes));
-  }
-
-  #accept(envelopes: readonly Envelope[]): readonly Receipt[] | Promise<readonly Receipt[]> {
     return this.#broker.journal.change(() => this.#broker.publish(envelopes, this.#group), envelopes);
   }
 

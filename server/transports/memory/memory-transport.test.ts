@@ -183,7 +183,6 @@ it('holds a million keys, and evicts expired ones on writes', async () => {
 });
 
 it.each<[string, (manager: TransportManager, run: Delivery) => (n: number) => Promise<unknown>]>([
-  ['publishes', (manager) => async () => manager.publish([envelope('a')])],
   ['steps of a run', (_, run) => async (n) => run.checkpoint(`step-${n}`, '{"output":1}')],
   [
     'key-value writes',

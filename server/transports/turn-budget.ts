@@ -1,5 +1,5 @@
-import type { Clock } from '../clock.js';
-import { type Envelope, sizeOf } from '../delivery.js';
+import type { Clock } from './clock.js';
+import { type Envelope, sizeOf } from './delivery.js';
 
 // As many as a dispatcher starts per turn of the event loop.
 const callsPerTurn = 256;
@@ -19,10 +19,15 @@ export class TurnBudget {
     this.#clock = clock;
   }
 
-  /** Counts published envelopes. Returns the next turn if the publisher has to wait for it. */
-  spend(envelopes: readonly Envelope[]): Promise<void> | undefined {
+  /** Next turn if the next caller has to wait for it. */
+  get nextTurn(): Promise<void> | undefined {
+    return this.#nextTurn;
+  }
+
+  /** Counts published envelopes. */
+  spend(envelopes: readonly Envelope[]): void {
     for (const envelope of envelopes) this.#left -= 1 + sizeOf(envelope) / lengthPerCall;
-    return this.#turn();
+    void this.#turn();
   }
 
   /** Counts a call with a value of a length. Returns the next turn if the caller has to wait for it. */
