@@ -239,7 +239,7 @@ test('new views: headings, tables with captions, and a text for each state', { t
       - heading "Approvals 1" [level=3]
       - table "Calls of tools that wait for an approval":
         - rowgroup:
-          - row "Run Call Since Timeout Approve"
+          - row "Run Call Since Timeout Decision"
         - rowgroup:
           - row:
             - rowheader:

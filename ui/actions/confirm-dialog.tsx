@@ -75,7 +75,7 @@ export function ConfirmDialog({ question, onDone, onClose }: ConfirmDialogProps)
       }}
     >
       <h2 id="action-title">{title}</h2>
-      <p>{effect ?? 'Counting…'}</p>
+      <p class="action-effect">{effect ?? 'Loading…'}</p>
       <form
         class="action-form"
         onSubmit={(event) => {

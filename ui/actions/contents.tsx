@@ -7,43 +7,30 @@ import type { ActionClient } from './action-client.js';
 export interface ContentsProps {
   /** Event or run. */
   readonly id: string;
-  /** Step whose arguments alone are shown. @default everything that the event or run carries */
-  readonly step?: string;
   readonly client: ActionClient;
 }
 
 /** Payload, result and outputs of an event or a run, on request: the audit names who looked. */
-export function Contents({ id, step, client }: ContentsProps): JSX.Element {
+export function Contents({ id, client }: ContentsProps): JSX.Element {
   const [body, setBody] = useState<ContentsBody | null>(null);
   const [error, setError] = useState<string | null>(null);
   const load = (): void => {
     setError(null);
     client.contents(id, '').then(setBody, (cause: Error) => setError(cause.message));
   };
-  const label = step === undefined ? 'Payload' : 'Arguments';
   return (
     <div class="contents">
-      {body === null ? (
-        <button type="button" class="button" onClick={load}>
-          Show {label.toLowerCase()}
-        </button>
-      ) : (
-        <button type="button" class="button" onClick={() => setBody(null)}>
-          Hide {label.toLowerCase()}
-        </button>
-      )}
+      <button type="button" class="button" onClick={body === null ? load : () => setBody(null)}>
+        {body === null ? 'Show' : 'Hide'} payload
+      </button>
       <div aria-live="polite">
         {error !== null && <p class="panel-notice">{error}</p>}
         {body?.events.map(({ service, contents }) => (
-          <ContentList key={service} contents={contents.filter((one) => step === undefined || isMeant(one, step))} />
+          <ContentList key={service} contents={contents} />
         ))}
       </div>
     </div>
   );
-}
-
-function isMeant(content: ShownContent, step: string): boolean {
-  return content.kind === 'arguments' && content.step === step;
 }
 
 function ContentList({ contents }: { contents: readonly ShownContent[] }): JSX.Element {

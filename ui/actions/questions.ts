@@ -70,7 +70,7 @@ export function replayAllQuestion(client: ActionClient, letters: ReplayedLetters
     effect: first.then(({ count, isMore }) =>
       count === 0
         ? 'There are none any more.'
-        : `${formatCount(count)}${isMore ? ' or more' : ''} dead ${count === 1 ? 'letter is' : 'letters are'} handled again, from the first attempt; runs go on at the step that failed.`,
+        : `${formatCount(count)}${isMore ? ' or more' : ''} dead ${count === 1 ? 'letter is' : 'letters are'} handled again: events from the first attempt, runs from the step that failed.`,
     ),
     confirm: 'Replay all',
     act: async (reason, report) => replayPages(client, letters, await first, reason, report),
@@ -155,17 +155,34 @@ export function eraseQuestion(client: ActionClient, requestId: string): Question
   };
 }
 
+/** Call of a tool that waits for an approval. */
+interface AskedCall {
+  readonly id: string;
+  readonly step: string;
+  readonly tool: string;
+  /** The user may see the arguments. */
+  readonly showsArguments: boolean;
+}
+
 /** Decides on the call of a tool. */
-export function decideQuestion(
-  client: ActionClient,
-  { id, step, tool }: { readonly id: string; readonly step: string; readonly tool: string },
-  approved: boolean,
-): Question {
+export function decideQuestion(client: ActionClient, call: AskedCall, approved: boolean): Question {
+  const { id, step, tool, showsArguments } = call;
+  const effect = approved
+    ? 'The tool is executed with the arguments that the model chose.'
+    : 'The tool is not executed. The model receives the refusal, and your reason.';
   return {
     title: `${approved ? 'Approve' : 'Refuse'} the call of ${tool}?`,
-    effect: approved
-      ? 'The tool is executed with the arguments that the model chose.'
-      : 'The tool is not executed. The model receives the refusal, and your reason.',
+    effect: showsArguments
+      ? client.contents(id, '').then(
+          ({ events }) => {
+            const asked = events
+              .flatMap(({ contents }) => contents)
+              .find((content) => content.kind === 'arguments' && content.step === step);
+            return [effect, asked?.json ?? ''].join('\n');
+          },
+          (error: Error) => `${effect}\n${error.message}`,
+        )
+      : effect,
     confirm: approved ? 'Approve' : 'Refuse',
     act: async (reason) => {
       await client.act('approve', { id, step, approved, ...reasonOf(reason) });

@@ -33,25 +33,29 @@ export function EventActions({ event, query }: { event: EventDetails; query: str
         {endedAt !== undefined && forkSteps(event).length > 0 && (
           <ActionButton right="fork" label="Fork" question={({ client }) => forkQuestion(client, event, query)} />
         )}
-        {endedAt !== undefined && (
+      </div>
+      {actions.may('payload') && <Contents key={id} id={id} client={actions.client} />}
+      {endedAt !== undefined && (
+        <div class="action-row">
           <ActionButton
             right="erase"
             label="Erase request"
             question={({ client }) => eraseQuestion(client, requestId)}
           />
-        )}
-      </div>
-      {actions.may('payload') && <Contents key={id} id={id} client={actions.client} />}
+        </div>
+      )}
     </>
   );
 }
 
 /** Pauses or resumes a target. @param paused its own pause, or that of its services */
 export function PauseButton({ target, paused }: { target: Target; paused: PauseSummary | undefined }): JSX.Element {
+  // Beside a process, it is more than the process.
+  const subject = target.kind === 'service' ? ' service' : '';
   return paused === undefined ? (
-    <ActionButton right="pause" label="Pause" question={({ client }) => pauseQuestion(client, target)} />
+    <ActionButton right="pause" label={`Pause${subject}`} question={({ client }) => pauseQuestion(client, target)} />
   ) : (
-    <ActionButton right="resume" label="Resume" question={({ client }) => resumeQuestion(client, target)} />
+    <ActionButton right="resume" label={`Resume${subject}`} question={({ client }) => resumeQuestion(client, target)} />
   );
 }
 
@@ -93,13 +97,6 @@ export function ErrorGroupActions({ group }: { group: ErrorGroup }): JSX.Element
   );
 }
 
-/** Arguments of a call that waits, for those who may decide and may see payloads. */
-export function CallArguments({ wait: { id, step } }: { wait: WaitIntrospection }): JSX.Element | null {
-  const actions = useActions();
-  if (actions?.may('approve') !== true || !actions.may('payload')) return null;
-  return <Contents key={id} id={id} step={step.name} client={actions.client} />;
-}
-
 /** Decides on a call that waits; else the command line does. */
 export function DecideActions({
   wait: { id, step },
@@ -113,7 +110,7 @@ export function DecideActions({
 }): JSX.Element | null {
   const actions = useActions();
   if (actions?.may('approve') !== true) return otherwise;
-  const call = { id, step: step.name, tool };
+  const call = { id, step: step.name, tool, showsArguments: actions.may('payload') };
   return (
     <div class="action-row">
       <ActionButton right="approve" label="Approve" question={({ client }) => decideQuestion(client, call, true)} />

@@ -1,7 +1,6 @@
 import type { JSX } from 'preact';
 import type { WaitIntrospection } from '../../server/dashboard/protocol.js';
-import { CallArguments, DecideActions } from '../actions/subject-actions.js';
-import { viewerTimeZone } from '../format/clock-time.js';
+import { DecideActions } from '../actions/subject-actions.js';
 import { formatAge } from '../format/duration.js';
 import { approveCode } from '../format/hub-code.js';
 import { formatCount } from '../format/number.js';
@@ -9,7 +8,7 @@ import { CopyCode } from '../shared/copy-button.js';
 import { IdLink, TypeLink } from '../shared/links.js';
 import { groupBy } from '../shared/lists.js';
 import { Name } from '../shared/name.js';
-import { MomentAndAge } from '../shared/times.js';
+import { Ago } from '../shared/times.js';
 import { LoadedView } from '../shared/view-section.js';
 import { BoundedRows, ViewTable, ViewTableCell, ViewTableNote } from '../shared/view-table.js';
 import type { Monitor } from '../state/monitor.js';
@@ -22,7 +21,7 @@ export interface WaitsProps {
   readonly navigation: Navigation;
 }
 
-const APPROVAL_COLUMNS = ['Run', 'Call', 'Since', 'Timeout', 'Approve'] as const;
+const APPROVAL_COLUMNS = ['Run', 'Call', 'Since', 'Timeout', 'Decision'] as const;
 const WAIT_COLUMNS = ['Run', 'Waits for', 'Since', 'Until'] as const;
 
 /** Numbers of rows that are shown first: the lists may have hundreds. */
@@ -38,7 +37,6 @@ export function Waits({ monitor, navigation }: WaitsProps): JSX.Element {
       view="waits"
       monitor={monitor}
       data={monitor.waits.value}
-      aside={<span class="panel-period">times in {viewerTimeZone()}</span>}
       isEmpty={({ waits }) => waits.length === 0}
       emptyTitle="Nothing waits"
       hint="Runs that wait for an approval, an event, a time, another run or a retry appear here."
@@ -49,12 +47,6 @@ export function Waits({ monitor, navigation }: WaitsProps): JSX.Element {
         const others = waits.filter(({ step }) => step.kind !== 'approval');
         return (
           <>
-            {isTruncated && (
-              <p class="panel-note">
-                The list has the oldest approvals and some of the other waits. In total {formatCount(approvals)}{' '}
-                approvals wait, and {formatCount(suspended)} runs are suspended.
-              </p>
-            )}
             {asking.length > 0 && (
               <>
                 <h3 class="view-part">
@@ -70,7 +62,7 @@ export function Waits({ monitor, navigation }: WaitsProps): JSX.Element {
                       key={tool}
                       tool={tool}
                       waits={ofTool}
-                      isTruncated={isTruncated}
+                      isTruncated={asking.length < approvals}
                       now={now}
                       query={query}
                       transport={monitor.store.hub.value?.transport}
@@ -82,7 +74,8 @@ export function Waits({ monitor, navigation }: WaitsProps): JSX.Element {
             {others.length > 0 && (
               <>
                 <h3 class="view-part">
-                  Other waits <ListedCount count={others.length} isTruncated={isTruncated} />
+                  Other waits <ListedCount count={others.length} isTruncated={isTruncated} />{' '}
+                  {isTruncated && <span class="panel-period">{formatCount(suspended)} runs are suspended</span>}
                 </h3>
                 <ViewTable caption="Steps that wait" columns={WAIT_COLUMNS} class="waits-table">
                   <BoundedRows
@@ -125,13 +118,10 @@ function ApprovalRow({ wait, now, query, transport }: RowProps & { transport: st
       </th>
       <ViewTableCell label="Call">
         <Name>{step.name}</Name>
-        <CallArguments wait={wait} />
       </ViewTableCell>
       <SinceCell wait={wait} now={now} />
-      <ViewTableCell label="Timeout">
-        {dueAt === undefined ? 'none' : <MomentAndAge at={dueAt} now={now} />}
-      </ViewTableCell>
-      <ViewTableCell label="Approve">
+      <ViewTableCell label="Timeout">{dueAt === undefined ? 'none' : <Ago at={dueAt} now={now} />}</ViewTableCell>
+      <ViewTableCell label="Decision">
         <DecideActions
           wait={wait}
           tool={toolOf(wait)}
@@ -222,9 +212,7 @@ function WaitRow({ wait, now, query }: RowProps): JSX.Element {
       </th>
       <ViewTableCell label="Waits for">{waitText(wait.step)}</ViewTableCell>
       <SinceCell wait={wait} now={now} />
-      <ViewTableCell label="Until">
-        {dueAt === undefined ? 'no limit' : <MomentAndAge at={dueAt} now={now} />}
-      </ViewTableCell>
+      <ViewTableCell label="Until">{dueAt === undefined ? 'no limit' : <Ago at={dueAt} now={now} />}</ViewTableCell>
     </tr>
   );
 }
@@ -241,7 +229,7 @@ function SinceCell({ wait: { step }, now }: Pick<RowProps, 'wait' | 'now'>): JSX
   const since = step.waitsFor?.since ?? now;
   return (
     <ViewTableCell label="Since">
-      <MomentAndAge at={since} now={now} />
+      <Ago at={since} now={now} />
     </ViewTableCell>
   );
 }
