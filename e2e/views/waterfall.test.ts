@@ -26,6 +26,8 @@ test('the waits of a request collapse, and a part of its time fills the axis', {
   await expect(cuts.first()).toBeAttached();
   await page.getByRole('button', { name: 'Show waits' }).click();
 
+  // It appears, and listens from its first frame on.
+  await page.clock.runFor(100);
   const overview = page.getByRole('slider', { name: /^Time of the request/ });
   await overview.focus();
   for (const key of ['Home', ...Array<string>(11).fill('Shift+ArrowRight'), 'Enter']) await page.keyboard.press(key);

@@ -62,15 +62,14 @@ export function RequestView({ monitor, navigation }: RequestViewProps): JSX.Elem
           <p>{open.error.notFound ?? open.error.message}</p>
           {open.error.notFound !== undefined && (
             <p>
-              Of each type, the newest 50 completed and 50 failed events are retained. The{' '}
-              <a href={viewPath('errors') + query}>errors</a> list failures of a longer time, <kbd>Ctrl</kbd>{' '}
-              <kbd>K</kbd> finds names.
+              Of each type, the newest 50 completed and 50 failed events are retained, and{' '}
+              <a href={viewPath('errors') + query}>errors</a> for longer.
             </p>
           )}
         </EmptyState>
       ) : monitor.connection.value.kind === 'snapshot' ? (
         <EmptyState title="Not in the snapshot">
-          <p>A snapshot has no single requests.</p>
+          <p>Snapshots have no requests.</p>
         </EmptyState>
       ) : (
         <TableSkeleton />
@@ -115,32 +114,29 @@ function Trace({ trace, id, transport, now, query }: TraceProps): JSX.Element {
   return (
     <>
       <TraceFacts trace={trace} spent={spent} ms={span.to - span.from} />
-      {isTruncated && <p class="panel-note">More than 1,000 events are retained. The later ones are left out.</p>}
+      {isTruncated && <p class="panel-note">The first 1,000 events. The later ones are left out.</p>}
       {missingCauses > 0 && (
         <p class="panel-note">
           {counted(missingCauses, 'event')} of the request that led to others {missingCauses === 1 ? 'is' : 'are'} no
-          longer retained: of each type the newest 50 completed and 50 failed events are.
+          longer retained.
         </p>
       )}
       {selected !== undefined && <EventFacts event={selected} transport={transport} now={at} query={query} />}
       {trace.explanation !== undefined && <ExplanationList explanation={trace.explanation} now={at} query={query} />}
       {(all.length > MIN_OVERVIEW || waits.length > 0 || zoom !== null) && (
         <div class="trace-tools">
-          <TraceOverview rows={all} span={span} zoom={zoom} onZoom={setZoom} />
+          {/* It has the whole time, which the axis below cuts. */}
+          {!isCut && <TraceOverview rows={all} span={span} zoom={zoom} onZoom={setZoom} />}
           {zoom !== null && (
             <button type="button" class="chip" onClick={() => setZoom(null)}>
               <Icon name="back" /> Show all
             </button>
           )}
-          <button
-            type="button"
-            class="button"
-            disabled={waits.length === 0 && !isCut}
-            title="Cut the times out in which nothing runs"
-            onClick={() => setCut(!isCut)}
-          >
-            {isCut ? 'Show waits' : 'Collapse waits'}
-          </button>
+          {(waits.length > 0 || isCut) && (
+            <button type="button" class="button" onClick={() => setCut(!isCut)}>
+              {isCut ? 'Show waits' : 'Collapse waits'}
+            </button>
+          )}
         </div>
       )}
       <TraceTable rows={rows} axis={axis} startedAt={span.from} onToggle={toggle} selected={id} query={query} />
@@ -182,6 +178,7 @@ function TraceFacts({ trace: { events }, spent, ms }: { trace: RequestTrace; spe
   );
   const [icon, label, tone] = lookOf(failed > 0 ? 'failed' : (status ?? 'completed'));
   const { tokens, cost, models } = spent;
+  const steps = sumOf(events, (event) => (event.steps?.length ?? 0) + (event.omittedSteps ?? 0));
   return (
     <dl class="card trace-facts">
       <Fact label="Status">
@@ -192,6 +189,7 @@ function TraceFacts({ trace: { events }, spent, ms }: { trace: RequestTrace; spe
       </Fact>
       <Fact label={pending > 0 ? 'So far' : 'Duration'}>{formatDuration(ms)}</Fact>
       <Fact label="Events and runs">{formatCount(events.length)}</Fact>
+      {steps > 0 && <Fact label="Steps">{formatCount(steps)}</Fact>}
       {pending > 0 && <Fact label="Pending">{formatCount(pending)}</Fact>}
       {models.length > 0 && (
         <>
@@ -234,7 +232,7 @@ function TraceOverview({ rows, span, zoom, onZoom }: TraceOverviewProps): JSX.El
       class="trace-overview"
       role="slider"
       tabIndex={0}
-      aria-label="Time of the request. Shift and arrow keys select a part, Enter zooms in"
+      aria-label="Time of the request. Shift and arrow keys select, Enter zooms in"
       aria-valuemin={0}
       aria-valuemax={BUCKETS - 1}
       aria-valuenow={at}

@@ -7,7 +7,7 @@ import { Icon } from '../shared/icon.js';
 import { lookOf } from '../shared/states.js';
 import { useVisibleRange } from '../shared/use-element.js';
 import { viewPath } from '../state/navigation.js';
-import { type TraceAxis, tickStep } from './trace-axis.js';
+import { type TraceAxis, tickStep, totalMs } from './trace-axis.js';
 import type { TraceRow } from './trace-rows.js';
 
 export interface TraceTableProps {
@@ -37,6 +37,7 @@ export function TraceTable({ rows, axis, startedAt, onToggle, selected, query }:
   const body = useRef<HTMLTableSectionElement>(null);
   const { from, to } = useVisibleRange(body, rows.length);
   const ms = axis.span.to - axis.span.from;
+  const cutMs = totalMs(axis.cuts);
   const step = tickStep(axis);
   // The last label needs its place at the end, as do those before it.
   const ticks = step === null ? [] : Array.from({ length: Math.floor((0.7 * ms) / step) }, (_, at) => (at + 1) * step);
@@ -47,9 +48,7 @@ export function TraceTable({ rows, axis, startedAt, onToggle, selected, query }:
         aria-rowcount={rows.length + 1}
         style={step === null ? undefined : { '--tick': `${(100 * step) / ms}%` }}
       >
-        <caption class="visually-hidden">
-          Events, runs, attempts and steps of the request, as a tree. Each row has its waiting and running time.
-        </caption>
+        <caption class="visually-hidden">Events, runs, attempts and steps of the request, as a tree</caption>
         <thead>
           <tr aria-rowindex={1}>
             <th scope="col">Name</th>
@@ -68,7 +67,11 @@ export function TraceTable({ rows, axis, startedAt, onToggle, selected, query }:
                 </span>
               ))}
               <span class="visually-hidden"> to </span>
-              <span>{formatDuration(axis.span.to - startedAt)}</span>
+              <span>
+                {cutMs > 0
+                  ? `${formatDuration(ms - cutMs)} + ${formatDuration(cutMs)} of waits`
+                  : formatDuration(axis.span.to - startedAt)}
+              </span>
             </th>
           </tr>
         </thead>
@@ -134,7 +137,7 @@ function Row({ row, index, axis, onToggle, isSelected, query }: RowProps): JSX.E
       </th>
       <td class={`trace-state state is-${tone}`}>
         <Icon name={icon} />
-        {label}
+        <span>{label}</span>
       </td>
       <Time ms={waitedMs} />
       <Time ms={ranMs} />
