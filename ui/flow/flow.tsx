@@ -32,7 +32,8 @@ export function Flow({ monitor, navigation }: FlowProps): JSX.Element {
   const { store } = monitor;
   const graph = useFlowGraph(monitor);
   const isEmpty = graph.nodes.length === 0;
-  const [isTable, setTable] = useState(false);
+  // A map has no room on a phone.
+  const [isTable, setTable] = useState(() => innerWidth < 600);
   const [isWhole, setWhole] = useState(false);
   const busy = useBusy(graph);
   const idle = graph.nodes.length - busy.nodes.length;
@@ -71,7 +72,8 @@ export function Flow({ monitor, navigation }: FlowProps): JSX.Element {
             <span>starts, or follows a success or any end</span>
             <span class="is-failure">follows a failure</span>
             <span class="is-invoke">invokes</span>
-            <span class="is-schedule">schedule, or no event in 5 min</span>
+            <span class="is-schedule">schedule</span>
+            <span class="is-none">no event in 5 min</span>
           </p>
           <FlowMap graph={isWhole ? graph : busy} monitor={monitor} navigation={navigation} />
         </>
@@ -264,7 +266,7 @@ function FlowLink({ node, seconds, isLoose, isOpen, query }: FlowLinkProps): JSX
       aria-current={isOpen ? 'true' : undefined}
     >
       <span class="flow-name">
-        <Icon name={isPaused ? 'pause' : KIND_ICON[kind]} />
+        <Icon name={isPaused ? 'pause' : failed > 0 ? 'triangle' : needsAttention ? 'clock' : KIND_ICON[kind]} />
         <bdi>{name}</bdi>
         <span class="visually-hidden">
           , {kind}
@@ -277,7 +279,7 @@ function FlowLink({ node, seconds, isLoose, isOpen, query }: FlowLinkProps): JSX
         <span class="flow-facts">
           {/* A line has room for two facts, beside a name for one. */}
           {received > 0 && !(isLoose && failed + pending > 0) && <span>{formatRate(received / seconds)}</span>}
-          {failed > 0 && <span class="tone-failed">▲ {formatPercent(ratio)}</span>}
+          {failed > 0 && <span class="tone-failed">{formatPercent(ratio)} failed</span>}
           {pending > 0 && !(failed > 0 && (isLoose || received > 0)) && <span>{formatCount(pending)} pending</span>}
         </span>
       )}
