@@ -4,6 +4,7 @@ import { useActions } from '../actions/actions.js';
 import { Icon, type IconName } from '../shared/icon.js';
 import type { HubStore } from '../state/hub-store.js';
 import { type Navigation, VIEW_LABEL, type View, viewPath } from '../state/navigation.js';
+import { pathOf } from '../state/problems.js';
 import { VIEW_KEYS } from './shortcuts.js';
 
 /** Command of the palette: a view, an item of a view, or an action of the page. */
@@ -27,9 +28,9 @@ export interface PaletteProps {
   readonly onClose: () => void;
 }
 
-/** Numbers of items that are shown, and of failing types that come first. */
+/** Numbers of items that are shown, and of problems that come first. */
 const SHOWN = 50;
-const FAILING = 5;
+const PROBLEMS = 5;
 
 /** Dialog that goes to a view, an event type, a workflow, an agent, a schedule or an id, or runs an action of the page. */
 export function Palette({ store, navigation, actions, onClose }: PaletteProps): JSX.Element {
@@ -40,7 +41,12 @@ export function Palette({ store, navigation, actions, onClose }: PaletteProps): 
   // A poll changes nothing while the palette is open.
   const [all] = useState(() => {
     const items = collectItems(store, navigation, actions);
-    return [...new Set([...items.filter(({ icon }) => icon === 'triangle').slice(0, FAILING), ...items])];
+    const problems = store.health.value?.problems.slice(0, PROBLEMS).map(pathOf) ?? [];
+    const urgent = [...new Set(problems)].flatMap((path) => items.filter(({ key }) => key === path));
+    return [
+      ...urgent.map((item) => ({ ...item, icon: 'triangle' as const, kind: `${item.kind}, needs attention` })),
+      ...items.filter((item) => !urgent.includes(item)),
+    ];
   });
   const maySearch = useActions()?.may('search') === true;
   const tagView = maySearch ? 'search' : store.introspection.value?.showsTags === true ? 'tagged' : null;
@@ -74,7 +80,7 @@ export function Palette({ store, navigation, actions, onClose }: PaletteProps): 
           aria-controls="palette-list"
           aria-activedescendant={found.length > 0 ? `palette-${at}` : undefined}
           aria-autocomplete="list"
-          placeholder="Type, workflow, agent, schedule, id or action"
+          placeholder="Name, id or action"
           autocomplete="off"
           spellcheck={false}
           autofocus
@@ -143,14 +149,7 @@ function collectItems(
       }),
     ),
     ...actions,
-    ...[...rows.value.values()].map(({ type, status }) =>
-      place(
-        'events',
-        type,
-        status === 'failing' ? 'event type, failing' : 'event type',
-        status === 'failing' ? 'triangle' : 'dot',
-      ),
-    ),
+    ...[...rows.value.keys()].map((type) => place('events', type, 'event type', 'dot')),
     ...workflows.value.map(({ name }) => place('workflows', name, 'workflow', 'link')),
     ...agents.value.map(({ name }) => place('agents', name, 'agent', 'running')),
     // Those that were set at run time share their name.

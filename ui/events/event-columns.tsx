@@ -132,10 +132,7 @@ const DEFINITIONS: Readonly<Record<SortKey, Defined>> = {
       <>
         {kind !== 'handler' && <span class="tag">{kind}</span>}
         {slots !== '' && (
-          <span
-            class="tag is-full"
-            title={`All slots of this type are taken: ${slots.replace('/', ' of ')} run, and events wait`}
-          >
+          <span class="tag is-full" title="All slots of this type are taken, and events wait">
             {slots} busy
           </span>
         )}
@@ -146,7 +143,7 @@ const DEFINITIONS: Readonly<Record<SortKey, Defined>> = {
   trend: column<Trend | null>({
     label: 'Trend',
     period: '20 min',
-    title: 'Events per minute, the failed ones at the foot. The last bar is the minute so far',
+    title: 'Events per minute, the failed ones at the foot',
     width: 'minmax(6rem, 8.5rem)',
     leastWidth: '6rem',
     narrow: 'period',
@@ -174,7 +171,6 @@ const DEFINITIONS: Readonly<Record<SortKey, Defined>> = {
   failed: countColumn({
     label: 'Failed',
     period: '5 min',
-    title: 'Events whose last attempt failed',
     width: 'minmax(4.25rem, 1fr)',
     isRanged: true,
     isQuiet: true,
@@ -321,7 +317,7 @@ function addFromEnd(sums: number[], counts: readonly number[]): void {
 
 /** Look of each status, and the rule that decides it. */
 const LOOK: Record<EventStatus, readonly [icon: IconName, label: string, rule: string]> = {
-  failing: ['triangle', 'Failing', 'An event failed in the last 5 minutes'],
+  failing: ['triangle', 'Failing', 'Events failed in 5 min'],
   attention: ['clock', 'Attention', 'There are open dead letters, or events or approvals wait'],
   paused: ['pause', 'Paused', 'Nothing of the type starts until it is resumed'],
   active: ['dot', 'Active', 'A handler runs, or an event was received in the last minute'],
@@ -357,8 +353,7 @@ export function StatusBadge({ status, failingRatio, cause, hasWord = false }: St
   const [label, causeRule] = (cause === null ? undefined : CAUSE_LOOK[cause]) ?? [anyLabel, anyRule];
   const isLoud = status === 'failing' || status === 'attention' || status === 'paused';
   const level = status === 'failing' ? ` is-${failureLevel(failingRatio)}` : '';
-  const rule =
-    failingRatio === null ? causeRule : `${formatPercent(failingRatio)} of the events failed in the last 5 minutes`;
+  const rule = failingRatio === null ? causeRule : `${formatPercent(failingRatio)} of the events failed in 5 min`;
   return (
     <span class={`status is-${status}${level}`} title={`${label}: ${rule}`}>
       <Icon name={icon} />

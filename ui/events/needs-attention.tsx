@@ -7,7 +7,7 @@ import { Icon } from '../shared/icon.js';
 import { useInteraction } from '../shared/use-element.js';
 import type { Monitor } from '../state/monitor.js';
 import type { Navigation } from '../state/navigation.js';
-import { describePause, describeProblem, holdProblems, problemKey, REORDER_MS } from '../state/problems.js';
+import { describePause, describeProblem, holdProblems, problemKey, REORDER_MS, subjectOf } from '../state/problems.js';
 import { backlogText } from './backlog.js';
 
 /** Number of problems that are shown before the user asks for all. */
@@ -49,7 +49,7 @@ export function NeedsAttention({ monitor, navigation }: NeedsAttentionProps): JS
         </p>
       ) : (
         <ul class="attention-list">
-          {shown.map((problem, index) => (
+          {shown.map((problem) => (
             <ProblemLine
               key={problemKey(problem)}
               problem={problem}
@@ -57,16 +57,22 @@ export function NeedsAttention({ monitor, navigation }: NeedsAttentionProps): JS
               releases={releases}
               now={monitor.serverNow.value}
               query={navigation.query.value}
-            >
-              {index === first.length - 1 && more > 0 && (
-                <button type="button" class="attention-more" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
-                  {isOpen ? 'Show fewer' : `+${more} more`}
-                </button>
-              )}
-            </ProblemLine>
+            />
           ))}
-          {isOpen && unlisted > 0 && (
-            <li class="problem-rest">{formatCount(unlisted)} more are not listed: the hub names the worst 50.</li>
+          {more > 0 && (
+            <li class="problem-rest">
+              <button type="button" class="attention-more" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+                {isOpen ? 'Show fewer' : `+${more} more`}
+              </button>
+              <span>
+                {!isOpen
+                  ? problems
+                      .slice(lines)
+                      .map((problem) => subjectOf(problem))
+                      .join(', ')
+                  : unlisted > 0 && `${formatCount(unlisted)} more are not listed: the hub names the worst 50.`}
+              </span>
+            </li>
           )}
         </ul>
       )}
@@ -143,10 +149,9 @@ interface ProblemLineProps {
   readonly now: number;
   /** Query that the link retains. */
   readonly query: string;
-  readonly children: JSX.Element | false;
 }
 
-function ProblemLine({ problem, backlog, releases, now, query, children }: ProblemLineProps): JSX.Element {
+function ProblemLine({ problem, backlog, releases, now, query }: ProblemLineProps): JSX.Element {
   const {
     icon,
     tone,
@@ -176,7 +181,6 @@ function ProblemLine({ problem, backlog, releases, now, query, children }: Probl
           <span key={detail}>{detail}</span>
         ))}
       </span>
-      {children}
     </li>
   );
 }

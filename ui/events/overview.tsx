@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { HistoryChart } from '../charts/history-chart.js';
 import { formatAge, formatPercentile } from '../format/duration.js';
 import { emitCode } from '../format/hub-code.js';
-import { formatPercent, formatRate, UNKNOWN } from '../format/number.js';
+import { formatCount, formatPercent, formatRate, UNKNOWN } from '../format/number.js';
 import { Snippet } from '../shared/copy-button.js';
 import { Count } from '../shared/counts.js';
 import { sumOf } from '../shared/lists.js';
@@ -58,6 +58,7 @@ function KpiStrip({ store, serverNow }: KpiStripProps): JSX.Element {
   const failed = counts && counts.failed - counts.cancelled;
   // As the problems above, which count runs too.
   const open = metrics && [metrics, ...store.workflows.value.map((workflow) => workflow.metrics)];
+  const suspended = sumOf(open ?? [], (counts) => counts.suspended);
   const oldest = Math.min(...(open ?? []).map(({ oldestPendingAt = Number.POSITIVE_INFINITY }) => oldestPendingAt));
   const periodOf = (period: string): string => (isSelected ? 'selected' : period);
   return (
@@ -68,22 +69,22 @@ function KpiStrip({ store, serverNow }: KpiStripProps): JSX.Element {
       <Kpi label="Failed" period={periodOf('5 min')} isFailed={failed !== undefined && failed > 0}>
         {failed === undefined ? UNKNOWN : <Count value={failed} />}
       </Kpi>
-      <Kpi
-        label="Failure rate"
-        period={periodOf('5 min')}
-        isFailed={failed !== undefined && failed > 0}
-        title="Failed events of completed and failed ones"
-      >
+      <Kpi label="Failure rate" period={periodOf('5 min')} isFailed={failed !== undefined && failed > 0}>
         {formatPercent(counts ? failureRatio(counts) : null)}
       </Kpi>
       {!isSelected && (
         <>
           <Kpi
             label="Pending"
-            period={Number.isFinite(oldest) ? `oldest ${formatAge(serverNow - oldest)}` : 'now'}
-            title="Events and runs that have not ended: waiting, delayed, suspended or running"
+            period={
+              suspended > 0
+                ? `+ ${formatCount(suspended)} suspended`
+                : Number.isFinite(oldest)
+                  ? `oldest ${formatAge(serverNow - oldest)}`
+                  : 'now'
+            }
           >
-            {open ? <Count value={sumOf(open, ({ pending }) => pending)} /> : UNKNOWN}
+            {open ? <Count value={sumOf(open, ({ pending }) => pending) - suspended} /> : UNKNOWN}
           </Kpi>
           <Kpi
             label="Waiting p95"
@@ -92,7 +93,7 @@ function KpiStrip({ store, serverNow }: KpiStripProps): JSX.Element {
           >
             {formatPercentile(recent?.waitP95Ms ?? null)}
           </Kpi>
-          <Kpi label="Running p95" period="5 min" title="95 % of the attempts took at most so long">
+          <Kpi label="Running p95" period="5 min">
             {formatPercentile(recent?.durationP95Ms ?? null)}
           </Kpi>
         </>

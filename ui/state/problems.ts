@@ -35,19 +35,12 @@ export interface ProblemText {
  * @param releases releases that replaced another one
  */
 export function describeProblem(problem: Problem, now: number, releases: readonly StartedRelease[] = []): ProblemText {
-  const { eventType, workflow, service, schedule, severity, lastError } = problem;
-  const path =
-    eventType !== undefined
-      ? viewPath('events', eventType)
-      : workflow !== undefined
-        ? viewPath('workflows', workflow)
-        : schedule !== undefined
-          ? viewPath('schedules', schedule)
-          : undefined;
+  const { severity, lastError } = problem;
+  const path = pathOf(problem);
   return {
     icon: severity === 'error' ? 'triangle' : 'clock',
     tone: severity === 'error' ? 'failed' : 'stale',
-    subject: eventType ?? workflow ?? schedule ?? service ?? 'Hub',
+    subject: subjectOf(problem),
     ...(problem.kind === 'failing' && { level: failureLevel(shareOf(problem)) }),
     ...(path !== undefined && { path }),
     fact: factOf(problem, now),
@@ -60,6 +53,23 @@ export function describeProblem(problem: Problem, now: number, releases: readonl
   };
 }
 
+/** Returns the event type, workflow, service or schedule of a problem. */
+export function subjectOf({ eventType, workflow, service, schedule }: Problem): string {
+  return eventType ?? workflow ?? schedule ?? service ?? 'Hub';
+}
+
+/** Returns the hash of the view of a problem's subject, without a query; `undefined` if it has none. */
+export function pathOf({ eventType, workflow, schedule }: Problem): string | undefined {
+  if (eventType !== undefined) return viewPath('events', eventType);
+  if (workflow !== undefined) return viewPath('workflows', workflow);
+  return schedule && viewPath('schedules', schedule);
+}
+
+/** Describes failures of an event type without their error: how many failed, since when and when last. */
+export function failureText(problem: Problem, now: number, releases: readonly StartedRelease[] = []): string {
+  return [factOf(problem, now), ...releaseOf(problem, releases), ...timeOf(problem, now)].join(' · ');
+}
+
 /** Longest time after a release at which a problem that began is brought into connection with it. */
 const RELEASE_MS = 30 * 60_000;
 
@@ -69,10 +79,8 @@ function releaseOf({ since }: Problem, releases: readonly StartedRelease[]): str
   // The time of a problem is that of a minute of counts.
   const before = releases.filter(({ at }) => at <= since + MINUTE_MS && since - at <= RELEASE_MS);
   return before.slice(-1).map(({ at, label }) => {
-    const release = label.replace(' · ', ' of ');
-    return since - at < MINUTE_MS
-      ? `began with release ${release}`
-      : `began ${formatAge(since - at)} after release ${release}`;
+    const delay = since - at < MINUTE_MS ? '' : `${formatAge(since - at)} after `;
+    return `since ${delay}release ${label.replace(' · ', ' of ')}`;
   });
 }
 
@@ -110,7 +118,7 @@ function shareOf({ failed = 0, ended = 0 }: Problem): number | null {
 
 function shortFactOf(problem: Problem, now: number): string {
   const { kind, pending = 0, since } = problem;
-  if (kind === 'failing') return `${formatPercent(shareOf(problem))} failed in 5 min`;
+  if (kind === 'failing') return `${formatPercent(shareOf(problem))} failed`;
   if (kind === 'backlog' || kind === 'no-process') return `${formatCount(pending)} pending`;
   if (kind === 'oldest-pending' && since !== undefined) return `waits ${formatAge(now - since)}`;
   return factOf(problem, now);

@@ -27,7 +27,12 @@ export function ExplanationList({ explanation, now, query }: ExplanationListProp
       </h3>
       <ul>
         {blockers.map((blocker, index) => (
-          <BlockerLine key={index} blocker={blocker} now={now} query={query} />
+          <li key={index}>
+            <Icon name={BLOCKER_ICON.get(blocker.kind) ?? 'clock'} />
+            <span>
+              <BlockerFacts blocker={blocker} now={now} query={query} />
+            </span>
+          </li>
         ))}
         {blockers.length === 0 && (
           <li>
@@ -54,33 +59,37 @@ export function ExplanationList({ explanation, now, query }: ExplanationListProp
   );
 }
 
-function BlockerLine({ blocker, now, query }: { blocker: Blocker; now: number; query: string }): JSX.Element {
+export interface BlockerFactsProps {
+  readonly blocker: Blocker;
+  readonly now: number;
+  readonly query: string;
+}
+
+/** What holds events or a run, with links to what has its slots. */
+export function BlockerFacts({ blocker, now, query }: BlockerFactsProps): JSX.Element {
   const { runId, holders = [], processes = [] } = blocker;
   return (
-    <li>
-      <Icon name={BLOCKER_ICON.get(blocker.kind) ?? 'clock'} />
-      <span>
-        {blockerText(blocker, now)}
-        {holders.length > 0 && ', by '}
-        {runId !== undefined && (
-          <span class="explanation-holder">
-            <IdLink id={runId} name="run" query={query} />
-          </span>
-        )}
-        {holders.slice(0, MAX_HOLDERS).map(({ id, since }) => (
-          <span key={id} class="explanation-holder">
-            <IdLink id={id} name="event" query={query} />
-            {since !== undefined && ` for ${formatAge(now - since)}`}
-          </span>
-        ))}
-        {holders.length > MAX_HOLDERS && ` and ${formatCount(holders.length - MAX_HOLDERS)} more`}
-        {processes.map(({ id, host, active, slots }) => (
-          <span key={id} class="explanation-holder">
-            {host} runs {formatCount(active)} of {formatCount(slots)}
-          </span>
-        ))}
-      </span>
-    </li>
+    <>
+      {blockerText(blocker, now)}
+      {holders.length > 0 && ', by '}
+      {runId !== undefined && (
+        <span class="explanation-holder">
+          <IdLink id={runId} name="run" query={query} />
+        </span>
+      )}
+      {holders.slice(0, MAX_HOLDERS).map(({ id, since }) => (
+        <span key={id} class="explanation-holder">
+          <IdLink id={id} name="event" query={query} />
+          {since !== undefined && ` for ${formatAge(now - since)}`}
+        </span>
+      ))}
+      {holders.length > MAX_HOLDERS && ` and ${formatCount(holders.length - MAX_HOLDERS)} more`}
+      {processes.map(({ id, host, active, slots }) => (
+        <span key={id} class="explanation-holder">
+          {host} runs {formatCount(active)} of {formatCount(slots)}
+        </span>
+      ))}
+    </>
   );
 }
 

@@ -4,7 +4,7 @@ import { countsOf, eventOf, failingOf, periodOf, recentOf, SERVER_NOW } from '..
 import { statusSentence } from './event-panel.js';
 
 test.each<[string, EventOverview]>([
-  ['38 of 760 failed in 5 min (5.0%), last 2 s ago', failingOf('a', 722, 38, { lastFailedAt: SERVER_NOW - 2_000 })],
+  ['38 of 760 failed in 5 min (5.0%) · 2 s ago', failingOf('a', 722, 38, { lastFailedAt: SERVER_NOW - 2_000 })],
   ['Nothing failed in 5 min, 12 completed', eventOf('a', countsOf(12), { recent: recentOf(periodOf(12)) })],
   [
     'Nothing failed in 5 min, 12 completed, 3 pending, the oldest for 1 min',

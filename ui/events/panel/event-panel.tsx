@@ -1,9 +1,10 @@
 import type { JSX } from 'preact';
-import { useRef } from 'preact/hooks';
-import type { EventBody, EventOverview } from '../../../server/dashboard/protocol.js';
+import { useRef, useState } from 'preact/hooks';
+import type { EventBody, EventOverview, Problem } from '../../../server/dashboard/protocol.js';
 import { TypeActions } from '../../actions/subject-actions.js';
+import { releaseMarks } from '../../charts/release-marks.js';
 import { formatAge, formatAgo } from '../../format/duration.js';
-import { formatCount, formatPercent } from '../../format/number.js';
+import { formatCount } from '../../format/number.js';
 import { CopyButton } from '../../shared/copy-button.js';
 import { CountStats } from '../../shared/counts.js';
 import { Icon, IconButton } from '../../shared/icon.js';
@@ -13,7 +14,8 @@ import { type EventRow, failingRatio } from '../../state/event-row.js';
 import type { Loaded } from '../../state/loader.js';
 import type { Monitor } from '../../state/monitor.js';
 import type { Navigation } from '../../state/navigation.js';
-import { blockerText } from '../../views/explanation.js';
+import { failureText, type StartedRelease } from '../../state/problems.js';
+import { BlockerFacts } from '../../views/explanation.js';
 import { backlogText } from '../backlog.js';
 import { StatusBadge } from '../event-columns.js';
 import { usePanelFocus } from '../event-focus.js';
@@ -48,19 +50,12 @@ export function EventPanel({ type, monitor, navigation }: EventPanelProps): JSX.
         </h2>
         <IconButton icon="close" label="Close panel" title="Close panel (Esc)" onClick={close} />
       </div>
-      {row && (
-        <PanelStatus
-          row={row}
-          body={detail?.body ?? null}
-          serverNow={monitor.serverNow.value}
-          hubNow={store.reading.value.hubNow}
-        />
-      )}
+      {row && <PanelStatus row={row} body={detail?.body ?? null} monitor={monitor} query={navigation.query.value} />}
       {row && detail?.error && <PanelNotice detail={detail} />}
       {row && !detail && monitor.connection.value.kind === 'snapshot' && (
         <p class="panel-note muted">The snapshot has no details of this event type.</p>
       )}
-      {row && <PanelBody row={row} detail={detail} monitor={monitor} navigation={navigation} />}
+      {row && <PanelBody key={type} row={row} detail={detail} monitor={monitor} navigation={navigation} />}
       {!row && store.hub.value && <p class="panel-note">No event type with this name is registered.</p>}
     </aside>
   );
@@ -69,25 +64,28 @@ export function EventPanel({ type, monitor, navigation }: EventPanelProps): JSX.
 interface PanelStatusProps {
   readonly row: EventRow;
   readonly body: EventBody | null;
-  readonly serverNow: number;
-  /** Time at which the counts were read, in epoch milliseconds. */
-  readonly hubNow: number;
+  readonly monitor: Monitor;
+  /** Query that links retain. */
+  readonly query: string;
 }
 
-function PanelStatus({ row, body, serverNow, hubNow }: PanelStatusProps): JSX.Element {
+function PanelStatus({ row, body, monitor, query }: PanelStatusProps): JSX.Element {
+  const { health, releases, reading } = monitor.store;
   const event = row.event.value;
   const { status } = row;
-  const backlog = backlogText(event, hubNow);
+  const serverNow = monitor.serverNow.value;
+  const failing = health.value?.problems.find(({ kind, eventType }) => kind === 'failing' && eventType === row.type);
+  const backlog = backlogText(event, reading.value.hubNow);
   return (
     <p class={`panel-status is-${status}`}>
       <StatusBadge status={status} failingRatio={failingRatio(row)} cause={row.cause} hasWord />
       <span>
-        {statusSentence(event, serverNow)}
+        {statusSentence(event, serverNow, failing, releaseMarks(releases.value))}
         {backlog !== null && <span class="panel-backlog">{backlog}</span>}
         {(body?.backlog?.bottlenecks ?? []).map(({ service, ...blocker }) => (
           <span key={`${service} ${blocker.kind}`} class="panel-backlog">
             {event.services && `${service}: `}
-            {blockerText(blocker, serverNow)}
+            <BlockerFacts blocker={blocker} now={serverNow} query={query} />
           </span>
         ))}
       </span>
@@ -104,20 +102,26 @@ function PanelBody({ row, detail, monitor, navigation }: PanelBodyProps): JSX.El
   const event = row.event.value;
   const query = navigation.query.value;
   const body = detail?.body ?? null;
+  // What runs and what waits says most about it.
+  const [isStuck] = useState(row.status === 'attention');
+  const recent = (
+    <RecentEvents
+      newest={body?.recentEvents ?? []}
+      failed={body?.failedEvents ?? []}
+      serverNow={monitor.serverNow.value}
+      query={query}
+    />
+  );
   return (
     <>
       {event.description && <p class="panel-description">{event.description}</p>}
       <TypeActions kind="type" name={row.type} deadLetters={event.metrics.deadLetters} paused={event.paused} />
       <FailureList failures={body?.recentFailures ?? []} serverNow={monitor.serverNow.value} query={query} />
       <DeadLetters type={row.type} count={event.metrics.deadLetters} transport={monitor.store.hub.value?.transport} />
+      {isStuck && recent}
       <TypeChart detail={detail} monitor={monitor} navigation={navigation} />
       <Percentiles body={body} />
-      <RecentEvents
-        newest={body?.recentEvents ?? []}
-        failed={body?.failedEvents ?? []}
-        serverNow={monitor.serverNow.value}
-        query={query}
-      />
+      {!isStuck && recent}
       <PanelSection title="Counts" period="since start">
         <dl class="stats panel-stats">
           <CountStats counts={{ ...event.metrics, processes: event.processes }} />
@@ -155,15 +159,21 @@ function asJson(row: EventRow, detail: Loaded<EventBody> | null): string {
   return JSON.stringify({ ...row.event.value, ...detail?.body }, null, 2);
 }
 
-/** Returns the state of an event type as a sentence, from the last 5 minutes. */
-export function statusSentence({ metrics, recent, lastFailure }: EventOverview, serverNow: number): string {
+/** Returns the state of an event type as a sentence, from the last 5 minutes. @param failing problem of its failures */
+export function statusSentence(
+  { metrics, recent }: EventOverview,
+  serverNow: number,
+  failing?: Problem,
+  releases?: readonly StartedRelease[],
+): string {
   const { completed, failed, cancelled, received } = recent.last5Min;
   const failures = failed - cancelled;
   const ended = completed + failures;
   if (failures > 0) {
-    const at = metrics.lastFailedAt ?? lastFailure?.at;
-    const last = at === undefined ? '' : `, last ${formatAgo(serverNow - at)}`;
-    return `${formatCount(failures)} of ${formatCount(ended)} failed in 5 min (${formatPercent(failures / ended)})${last}`;
+    // Failures whose dead letters were all replayed are no problem.
+    const last = metrics.lastFailedAt === undefined ? {} : { lastAt: metrics.lastFailedAt };
+    const problem = failing ?? { kind: 'failing', severity: 'warning', failed: failures, ended, ...last };
+    return failureText(problem, serverNow, releases);
   }
   if (metrics.received === 0) return 'No event was received since the start';
   const { pending, suspended, oldestPendingAt, lastReceivedAt } = metrics;

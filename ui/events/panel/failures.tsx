@@ -1,5 +1,4 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
 import type { FailureRecord } from '../../../server/dashboard/protocol.js';
 import { formatAgo } from '../../format/duration.js';
 import { replayTypeCode } from '../../format/hub-code.js';
@@ -38,9 +37,7 @@ interface FailureLineProps extends Omit<FailureListProps, 'failures'> {
 }
 
 function FailureLine({ group, serverNow, query }: FailureLineProps): JSX.Element {
-  const { name, failures, lastAt } = group;
-  // A message with other digits at each poll would undo a selection of text.
-  const [message] = useState(group.message);
+  const { name, message, failures, lastAt } = group;
   const last = formatAgo(serverNow - lastAt);
   return (
     <li>
@@ -73,7 +70,7 @@ interface FailureGroup {
   /** Identity, which new failures do not change. */
   readonly key: string;
   readonly name: string;
-  /** Message of the newest failure. */
+  /** Masked message. */
   readonly message: string;
   /** Newest first. */
   readonly failures: readonly FailureRecord[];
@@ -109,7 +106,7 @@ export function groupFailures(failures: readonly FailureRecord[]): readonly Fail
       return {
         key,
         name: newest?.name ?? '',
-        message: newest?.message ?? '',
+        message: maskDigits(newest?.message ?? ''),
         failures: members,
         lastAt: Math.max(...times),
       };

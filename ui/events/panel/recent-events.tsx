@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { EventSummary } from '../../../server/dashboard/protocol.js';
-import { formatDuration } from '../../format/duration.js';
+import { formatAge, formatDuration } from '../../format/duration.js';
 import { Segments } from '../../shared/choices.js';
 import { Icon } from '../../shared/icon.js';
 import { IdLink } from '../../shared/links.js';
@@ -65,10 +65,11 @@ interface RecentEventProps {
 }
 
 function RecentEvent({ event, serverNow, query }: RecentEventProps): JSX.Element {
-  const { id, kind, status, attempt, acceptedAt, waitMs, runMs, error, causeId } = event;
+  const { id, kind, status, attempt, acceptedAt, startedAt, waitMs, runMs, error, causeId } = event;
   const [icon, label, tone] = lookOf(status);
   const facts = [
     ...(error === undefined ? [] : [error.message === '' ? error.name : error.message]),
+    ...(status !== 'active' || startedAt === undefined ? [] : [`running for ${formatAge(serverNow - startedAt)}`]),
     ...(waitMs === undefined ? [] : [`waited ${formatDuration(waitMs)}`]),
     ...(runMs === undefined ? [] : [`ran ${formatDuration(runMs)}`]),
     ...(attempt > 1 ? [`attempt ${attempt}`] : []),
