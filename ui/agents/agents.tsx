@@ -98,12 +98,7 @@ function AgentTable({ agents, usesOf, open, now, query }: AgentTableProps): JSX.
   });
   const tokens = sumOf(agents, (agent) => spentInDay(agent, now).tokens);
   return (
-    <ViewTable
-      caption="Agents, with their counts. The column headers sort."
-      columns={AGENT_COLUMNS}
-      class="agents-table"
-      order={order}
-    >
+    <ViewTable caption="Agents" columns={AGENT_COLUMNS} class="agents-table" order={order}>
       {sorted.map((agent) => (
         <AgentRow
           key={agent.name}

@@ -39,7 +39,7 @@ export type Counter = CounterOf<'stored' | 'live'> | 'processes';
 /** Label, icon and colour of each counter, in the order in which they are shown. */
 const COUNTER_LOOK: Record<Counter, Omit<StatProps, 'children'>> = {
   received: { label: 'Received' },
-  completed: { label: 'Completed', title: 'Events whose last attempt succeeded' },
+  completed: { label: 'Completed' },
   filtered: {
     label: 'Filtered',
     title: 'Events that the condition of their handler or trigger refused, part of the completed ones',

@@ -49,7 +49,7 @@ export function Errors({ monitor, navigation }: ErrorsProps): JSX.Element {
       }
       isEmpty={({ groups }) => groups.length === 0}
       emptyTitle="No errors"
-      hint="Errors of events, runs and steps appear here as groups: those with the same name and message, apart from numbers and ids."
+      hint="Errors of events, runs and steps appear here in groups."
     >
       {({ groups, now: readAt }) => {
         const now = Math.max(monitor.serverNow.value, readAt);
@@ -120,12 +120,7 @@ function ErrorTable({ groups, release, now, query }: ErrorTableProps): JSX.Eleme
   });
   if (groups.length === 0) return <p class="muted">No such error.</p>;
   return (
-    <ViewTable
-      caption="Groups of errors, with their counts. The column headers sort."
-      columns={COLUMNS}
-      class="errors-table"
-      order={order}
-    >
+    <ViewTable caption="Groups of errors" columns={COLUMNS} class="errors-table" order={order}>
       <BoundedRows items={sorted} limit={SHOWN} noun="errors" columns={COLUMNS.length}>
         {(group) => (
           <ErrorRows
@@ -198,7 +193,7 @@ function ErrorRows({ group, isNew: isRecent, release, now, query }: ErrorRowsPro
         <tr class="turns-row">
           <td colSpan={COLUMNS.length}>
             {newest.length === 0 ? (
-              <p class="muted">Failed attempts alone: no event or run has failed with it.</p>
+              <p class="muted">No event or run has failed with it.</p>
             ) : (
               <ul class="error-ids" aria-label="Newest failures">
                 {newest.map(({ id, at, attempt, step, release: inRelease }) => (

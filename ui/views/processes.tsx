@@ -34,7 +34,7 @@ export function Processes({ monitor, navigation }: ProcessesProps): JSX.Element 
       view="processes"
       monitor={monitor}
       data={monitor.processes.value}
-      aside={<span class="panel-period">a few seconds old · times in {viewerTimeZone()}</span>}
+      aside={<span class="panel-period">times in {viewerTimeZone()}</span>}
       isEmpty={({ processes, lost = [] }) => processes.length + lost.length === 0}
       emptyTitle="No process runs"
       hint={
@@ -50,6 +50,7 @@ export function Processes({ monitor, navigation }: ProcessesProps): JSX.Element 
               The first {formatCount(processes.length)} of {formatCount(processCount)} processes.
             </p>
           )}
+          {lost.length > 0 && <LostProcesses lost={lost} now={Math.max(now, monitor.serverNow.value)} />}
           <ViewTable caption="Running processes, by service" columns={COLUMNS} class="processes-table">
             <BoundedRows items={processes} limit={SHOWN_PROCESSES} noun="processes" columns={COLUMNS.length}>
               {(process) => (
@@ -65,7 +66,6 @@ export function Processes({ monitor, navigation }: ProcessesProps): JSX.Element 
             </BoundedRows>
           </ViewTable>
           <Durations monitor={monitor} navigation={navigation} lost={lost} />
-          {lost.length > 0 && <LostProcesses lost={lost} now={Math.max(now, monitor.serverNow.value)} />}
           <TypeSlots monitor={monitor} query={navigation.query.value} />
           <Releases monitor={monitor} />
         </>

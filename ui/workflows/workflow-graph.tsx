@@ -236,7 +236,7 @@ function StepNode({ step, query }: { step: StepSummary; query: string }): JSX.El
         )}
       </span>
       <span class="node-line">
-        <span class="muted" title="Median duration in the last runs">
+        <span class="muted" title="Median duration in the newest runs">
           {medianMs === null ? UNKNOWN : formatDuration(medianMs)}
         </span>
         <span class="node-counts">
