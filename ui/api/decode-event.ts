@@ -74,6 +74,7 @@ const eventRate = object<NonNullable<EventSettings['rate']>>({ max: number, perM
 const blockerFields = {
   // A newer server may have kinds that this page does not know.
   kind: string as Decoder<Blocker['kind']>,
+  child: optional(string),
   until: optional(number),
   since: optional(number),
   step: optional(string),

@@ -70,6 +70,7 @@ export function BlockerFacts({ blocker, now, query }: BlockerFactsProps): JSX.El
   const { runId, holders = [], processes = [] } = blocker;
   return (
     <>
+      {blocker.child !== undefined && <bdi>{blocker.child}: </bdi>}
       {blockerText(blocker, now)}
       {holders.length > 0 && ', by '}
       {runId !== undefined && (

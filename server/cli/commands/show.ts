@@ -102,6 +102,7 @@ function describeBlocker(blocker: Blocker): string {
   const { kind, until, since, step, eventType, runId, kept, by, reason, release, version, limit, holders, processes } =
     blocker;
   const parts = [
+    blocker.child === undefined ? '' : `${blocker.child}:`,
     kind,
     blocker.limitName ?? '',
     step === undefined ? '' : `of step ${step}`,

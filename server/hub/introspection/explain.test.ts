@@ -112,9 +112,12 @@ describe.each(everyTransport)('an explanation on the %s transport', (name, creat
           eventType: 'answered',
           until: expect.any(Number),
         }),
+        // What the child run waits for holds the parent too.
+        expect.objectContaining({ kind: 'delay', child: 'child', step: 'nap', until: expect.any(Number) }),
       ]),
     });
-    const { blockers } = await hub.explain(runId);
+    const { blockers, expectedAt } = await hub.explain(runId);
+    expect(expectedAt).toBeUndefined();
     const child = blockers.find(({ kind }) => kind === 'child-run');
     const invokedBy = async () => (await hub.introspect()).workflows.map((workflow) => workflow.invokedBy);
     await vi.waitFor(async () => expect(await invokedBy()).toEqual([['parent'], undefined]), patienceMs);

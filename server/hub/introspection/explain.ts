@@ -34,6 +34,8 @@ export type BlockerKind =
 /** Condition that holds an event or a run, with what ends it. */
 export interface Blocker {
   readonly kind: BlockerKind;
+  /** Event type, or workflow, of the child run that it holds; absent of what holds the event or the run itself. */
+  readonly child?: string;
   /** Epoch milliseconds at which it ends by time; of `rate` and `limit` the latest time of the next attempt to start. */
   readonly until?: number;
   /** Epoch milliseconds at which it began. */
@@ -104,12 +106,22 @@ export interface ExplainedFleet {
 
 type ExplainParts = Pick<TransportManager, 'lookup' | 'counts' | 'kv'>;
 
-/** Explains an event in one service: the one in which it is pending, if it ended in others. */
+/** Levels of child runs that are followed, and child runs of each run. */
+const maxLevels = 5;
+const maxChildren = 3;
+
+/**
+ * Explains an event in one service: the one in which it is pending, if it ended in others. What holds the child runs that
+ * it waits for holds it too.
+ *
+ * @param level level of the child run, 0 for the event itself
+ */
 export async function explainEvent(
   id: string,
   parts: ExplainParts,
   redactor: Redactor,
   readFleet: () => Promise<ExplainedFleet>,
+  level = 0,
 ): Promise<Explanation | undefined> {
   const records = await parts.lookup.find(id);
   const record = records.find(({ endedAt }) => endedAt === undefined) ?? records[0];
@@ -131,7 +143,15 @@ export async function explainEvent(
     const dueTimes = waits.map(({ kind, until }) => (kind === 'delay' || kind === 'retry' ? until : undefined));
     const isTimed = held.length === 0 && dueTimes.length > 0 && dueTimes.every((at) => at !== undefined);
     const expectedAt = isTimed ? Math.min(...dueTimes.filter((at) => at !== undefined)) : undefined;
-    return { ...shown, blockers: [...waits, ...held], ...(expectedAt !== undefined && { expectedAt }) };
+    const children = waits.flatMap(({ kind, runId }) => (kind === 'child-run' && runId !== undefined ? runId : []));
+    const followed = level === maxLevels ? [] : children.slice(0, maxChildren);
+    const explained = await Promise.all(
+      followed.map((runId) => explainEvent(runId, parts, redactor, async () => fleet, level + 1)),
+    );
+    const inChildren = explained.flatMap(
+      (found) => found?.blockers.map((each) => ({ child: found.type, ...each })) ?? [],
+    );
+    return { ...shown, blockers: [...waits, ...inChildren, ...held], ...(expectedAt !== undefined && { expectedAt }) };
   }
   const [found] = await parts.counts.get([type]);
   const own = found?.services.find((share) => share.service === service)?.counts;
