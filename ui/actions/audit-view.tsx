@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { AuditBody } from '../../server/dashboard/protocol.js';
+import { viewerTimeZone } from '../format/clock-time.js';
 import { Icon } from '../shared/icon.js';
 import { IdLink } from '../shared/links.js';
 import { MomentAndAge } from '../shared/times.js';
@@ -45,7 +46,7 @@ export function AuditView({ query }: { query: string }): JSX.Element {
     <section class="view" aria-labelledby="audit-title">
       <div class="view-head">
         <h2 id="audit-title" class="section-title" tabIndex={-1}>
-          Audit <span class="panel-period">the last 1,000 actions</span>
+          Audit <span class="panel-period">times in {viewerTimeZone()}</span>
         </h2>
       </div>
       {client === null ? (
@@ -60,7 +61,7 @@ export function AuditView({ query }: { query: string }): JSX.Element {
         <TableSkeleton />
       ) : audit.entries.length === 0 ? (
         <EmptyState title="No action yet">
-          <p>Actions from this page, from the command line, and of code that names its caller appear here.</p>
+          <p>Actions of this page, the command line, and code that names its caller appear here.</p>
         </EmptyState>
       ) : (
         <ViewTable caption="Actions, the newest first" columns={COLUMNS} class="audit-table">
@@ -82,7 +83,7 @@ function AuditRow({ entry, now, query }: { entry: Entry; now: number; query: str
       </th>
       <ViewTableCell label="Who">
         <bdi>{by}</bdi>
-        <ViewTableNote>{via}</ViewTableNote>
+        <ViewTableNote>via {via}</ViewTableNote>
       </ViewTableCell>
       <ViewTableCell label="Action">{action}</ViewTableCell>
       <ViewTableCell label="Target">

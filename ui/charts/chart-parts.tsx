@@ -45,8 +45,6 @@ export interface ChartOptionsProps {
   readonly navigation: Navigation;
   /** The reader chooses the range alone. */
   readonly isFixed: boolean;
-  /** Title of the chart if it shows counts, with their unit. */
-  readonly unit: string;
   /** Shown range; `null` if the chart shows another period. */
   readonly range: Range | null;
   /** The day before is known. */
@@ -58,14 +56,7 @@ export interface ChartOptionsProps {
 const MODE_LABEL: Record<ChartMode, string> = { count: 'Count', failures: 'Failure %', latency: 'Latency' };
 
 /** Buttons that choose the values, the comparison and the range of a chart. With little width, a box chooses the values. */
-export function ChartOptions({
-  navigation,
-  isFixed,
-  unit,
-  range,
-  hasYesterday,
-  onRange,
-}: ChartOptionsProps): JSX.Element {
+export function ChartOptions({ navigation, isFixed, range, hasYesterday, onRange }: ChartOptionsProps): JSX.Element {
   const { chart, yesterday } = navigation.route.value;
   const choose = (next: ChartMode): void => navigation.go({ chart: next }, { replace: true });
   return (
@@ -83,7 +74,7 @@ export function ChartOptions({
             <Select
               label="Values of the chart"
               options={CHART_MODES}
-              nameOf={(mode) => (mode === 'count' && chart === 'count' ? unit : MODE_LABEL[mode])}
+              nameOf={(mode) => MODE_LABEL[mode]}
               value={chart}
               onChange={choose}
             />
@@ -93,7 +84,7 @@ export function ChartOptions({
             class="chip chart-yesterday"
             aria-pressed={yesterday}
             disabled={!hasYesterday}
-            title={hasYesterday ? 'Compare with the same time of yesterday' : 'Yesterday is not known at this range'}
+            title={hasYesterday ? 'Compare with yesterday' : 'Not known at this range'}
             onClick={() => navigation.go({ yesterday: !yesterday }, { replace: true })}
           >
             Yesterday

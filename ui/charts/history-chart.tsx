@@ -65,7 +65,6 @@ export function HistoryChart(props: HistoryChartProps): JSX.Element {
         <ChartOptions
           navigation={navigation}
           isFixed={props.mode !== undefined}
-          unit={title}
           range={zoomed === null ? range : null}
           hasYesterday={before.some((point) => point !== undefined)}
           onRange={(next) =>

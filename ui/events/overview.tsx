@@ -78,7 +78,7 @@ function KpiStrip({ store, serverNow }: KpiStripProps): JSX.Element {
             label="Pending"
             period={
               suspended > 0
-                ? `+ ${formatCount(suspended)} suspended`
+                ? `${formatCount(suspended)} suspended`
                 : Number.isFinite(oldest)
                   ? `oldest ${formatAge(serverNow - oldest)}`
                   : 'now'
@@ -86,11 +86,7 @@ function KpiStrip({ store, serverNow }: KpiStripProps): JSX.Element {
           >
             {open ? <Count value={sumOf(open, ({ pending }) => pending) - suspended} /> : UNKNOWN}
           </Kpi>
-          <Kpi
-            label="Waiting p95"
-            period="5 min"
-            title="95 % of the events waited at most so long for their first attempt"
-          >
+          <Kpi label="Waiting p95" period="5 min" title="Time until the first attempt">
             {formatPercentile(recent?.waitP95Ms ?? null)}
           </Kpi>
           <Kpi label="Running p95" period="5 min">
