@@ -1,7 +1,10 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { InvalidOptionError } from '../errors.js';
-import { silentLogger } from '../transports/transport.js';
+import { newStoreFile } from '../testing/stores.fixture.js';
+import { memoryTransport } from '../transports/memory/memory-transport.js';
+import { sqliteTransport } from '../transports/sqlite/sqlite-transport.js';
+import { silentLogger, type Transport } from '../transports/transport.js';
 import { createHub } from './create-hub.js';
 import { AttemptEndedError, HubStoppedError } from './errors.js';
 import { deferred, testHub } from './hub.fixture.js';
@@ -154,14 +157,21 @@ it.each([
   expect(() => createHub(options as object)).toThrow(message);
 });
 
-it.each<[string, (hub: Hub) => (n: number) => Promise<unknown>]>([
-  ['emit', (hub) => (n) => hub.emit('a', n)],
-  ['emitMany', (hub) => (n) => hub.emitMany('a', [n, n])],
-  ['startWorkflow', (hub) => (n) => hub.startWorkflow('w', n)],
-])('%s in a loop of awaited calls lets timers fire', async (_, callOf) => {
-  const hub = createHub({ logger: silentLogger });
+const memory = (): Transport => memoryTransport();
+const fullMemory = (): Transport => memoryTransport({ maxPending: 1 });
+const fullFile = (): Transport => sqliteTransport({ file: newStoreFile(), maxPending: 1 });
+
+it.each<[string, () => Transport, (hub: Hub) => (n: number) => Promise<unknown>]>([
+  ['emit', memory, (hub) => (n) => hub.emit('a', n)],
+  ['emitMany', memory, (hub) => (n) => hub.emitMany('a', [n, n])],
+  ['startWorkflow', memory, (hub) => (n) => hub.startWorkflow('w', n)],
+  ['emit that memory refuses', fullMemory, (hub) => (n) => hub.emit('kept', n).catch(() => {})],
+  ['emit that a file refuses', fullFile, (hub) => (n) => hub.emit('kept', n).catch(() => {})],
+])('%s in a loop of awaited calls lets timers fire', async (_, createTransport, callOf) => {
+  const hub = createHub({ logger: silentLogger, transport: createTransport() });
   onTestFinished(async () => void (await hub.stop({ drainMs: 0 })));
   hub.event({ type: 'a', handler: () => {} });
+  hub.event({ type: 'kept', handler: ({ signal }) => new Promise((_resolve, reject) => (signal.onabort = reject)) });
   hub.workflow(createWorkflow({ name: 'w', run: async () => 1 }));
   await hub.start();
   const call = callOf(hub);
@@ -169,7 +179,23 @@ it.each<[string, (hub: Hub) => (n: number) => Promise<unknown>]>([
   setTimeout(() => {
     hasFired = true;
   }, 10);
-  const until = performance.now() + 60_000;
+  const until = performance.now() + 30_000;
   for (let n = 0; !hasFired && performance.now() < until; n += 1) await call(n);
   expect(hasFired).toBe(true);
+});
+
+it('stop waits for emits that wait for the next turn, and for their events', async () => {
+  const hub = createHub({ logger: silentLogger });
+  let handled = 0;
+  hub.event({
+    type: 'a',
+    handler: () => {
+      handled += 1;
+    },
+  });
+  await hub.start();
+  const emits = Array.from({ length: 1_000 }, (_, n) => hub.emit('a', n));
+  expect(await hub.stop()).toEqual({ released: 0, overdue: 0 });
+  expect(handled).toBe(1_000);
+  expect(await Promise.all(emits)).toHaveLength(1_000);
 });

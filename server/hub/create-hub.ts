@@ -478,6 +478,8 @@ class HubRuntime extends HubReader implements Hub {
     await this.#alerts.close();
     this.#stopObserving();
     this.#flushBatches();
+    // Emits that were allowed before may wait for it.
+    await this.#publisher.nextTurn;
     try {
       return await this.transport.close({ drainMs });
     } finally {

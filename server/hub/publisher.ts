@@ -13,7 +13,6 @@ import {
 import { TransactionUnsupportedError, TransportUnavailableError } from '../transports/errors.js';
 import type { RunRecord } from '../transports/event-record.js';
 import type { Logger, Receipt, TransportManager } from '../transports/transport.js';
-import { TurnBudget } from '../transports/turn-budget.js';
 import { InvalidKeyError, PartialEmitError } from './errors.js';
 import type { EventPublisher } from './events/attempt-ctx.js';
 import {
@@ -54,7 +53,10 @@ const maxBatchBytes = 4 * 1024 * 1024;
 const referenceBytes = 128;
 
 type PublisherSettings = Pick<HubSettings, 'maxPayloadBytes' | 'blobs' | 'blobsAboveBytes' | 'logger' | 'redactor'>;
-type PublishingTransport = Pick<TransportManager, 'name' | 'service' | 'clock' | 'publish' | 'publishWithin' | 'log'>;
+type PublishingTransport = Pick<
+  TransportManager,
+  'name' | 'service' | 'nextTurn' | 'publish' | 'publishWithin' | 'log'
+>;
 
 /** Definition of the runs that are forked, or their type and service if this hub has not registered it. */
 export type ForkSource = RegisteredEvent | WorkflowContract | { readonly type: string; readonly service: string };
@@ -85,7 +87,6 @@ export class Publisher implements EventPublisher {
   readonly #logger: Logger;
   readonly #publish: TransportManager['publish'];
   readonly #transport: PublishingTransport;
-  readonly #turns: TurnBudget;
   readonly #tags: TagIndex;
   readonly #sendOptions: Pick<OperationDetails, 'errorInfo'>;
   readonly #reportedTypes = new Set<string>();
@@ -99,13 +100,8 @@ export class Publisher implements EventPublisher {
     this.service = transport.service;
     this.#registry = registry;
     this.#services = services;
-    this.#publish = (envelopes) => {
-      const sent = transport.publish(envelopes);
-      if (!(sent instanceof Promise)) this.#turns.spend(envelopes);
-      return sent;
-    };
+    this.#publish = (envelopes) => transport.publish(envelopes);
     this.#transport = transport;
-    this.#turns = new TurnBudget(transport.clock);
     this.#tags = new TagIndex(transport.log);
     this.#sendOptions = { errorInfo: redactor.info };
     this.#maxPayloadBytes = maxPayloadBytes;
@@ -113,12 +109,9 @@ export class Publisher implements EventPublisher {
     this.#logger = logger;
   }
 
-  /**
-   * Turn of the event loop to wait for before the next event is published, so that a loop of awaited calls leaves time
-   * for others; `undefined` if there is none to wait for.
-   */
+  /** Turn of the event loop to wait for before {@link send}; `undefined` if there is none to wait for. */
   get nextTurn(): Promise<void> | undefined {
-    return this.#turns.nextTurn;
+    return this.#transport.nextTurn;
   }
 
   storedBytes(draft: Draft): number {
@@ -292,7 +285,10 @@ export class Publisher implements EventPublisher {
     return tagged.length === 0 ? undefined : this.#tags.add(tagged);
   }
 
-  /** Publishes an event or run. Synchronous if the transport is, and the event has no tags. */
+  /**
+   * Publishes an event or run, after `nextTurn`, which the caller waits for: another promise for each event costs more
+   * than the event. Synchronous if the transport is, and the event has no tags.
+   */
   send(draft: Draft): Receipt | Promise<Receipt> {
     const envelope = draft.identify(randomUUID());
     // Before the event is accepted: a process that dies leaves none that nobody finds.

@@ -85,6 +85,9 @@ function plainConnection(inner: TransportManager, records: KeyValueStore): Trans
       };
       return inner.start({ ...options, onRegister });
     },
+    get nextTurn() {
+      return inner.nextTurn;
+    },
     publish(envelopes) {
       if (isHashed === false) return inner.publish(envelopes);
       return publishUnlessHashed(inner, envelopes, isHashed ?? claim());
@@ -179,6 +182,10 @@ export class CodedTransport implements TransportManager {
       await options.onRegister?.();
     };
     return this.#inner.start({ ...options, onDelivery, onRegister });
+  }
+
+  get nextTurn(): Promise<void> | undefined {
+    return this.#inner.nextTurn;
   }
 
   publish(envelopes: readonly Envelope[]): readonly Receipt[] | Promise<readonly Receipt[]> {

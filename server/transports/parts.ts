@@ -3,7 +3,7 @@ import type { TransportManager } from './transport.js';
 /** Parts of a transport by name. */
 export type TransportParts = Omit<
   TransportManager,
-  'name' | 'service' | 'clock' | 'codec' | 'start' | 'pause' | 'publish' | 'publishWithin' | 'close'
+  'name' | 'service' | 'clock' | 'codec' | 'start' | 'pause' | 'nextTurn' | 'publish' | 'publishWithin' | 'close'
 >;
 
 /** Name of a part of a transport. */

@@ -200,6 +200,11 @@ export interface TransportManager {
    */
   pause(paused: PausedTypes): Promise<void>;
   /**
+   * Turn of the event loop that a caller waits for before `publish`, so that a loop of awaited calls leaves time for
+   * others; absent if there is none to wait for.
+   */
+  readonly nextTurn?: Promise<void> | undefined;
+  /**
    * Accepts all envelopes or none, each for the service that it names or else for every service that subscribes to its
    * type, and counts them as received. An event without a subscribed service counts as received and completed. A transport that has nothing to await returns no promise, and throws instead of
    * rejecting.

@@ -92,6 +92,10 @@ export class BlobTransport implements TransportManager {
     if (options.subscriptions.length > 0) this.#scheduleSweep();
   }
 
+  get nextTurn(): Promise<void> | undefined {
+    return this.#inner.nextTurn;
+  }
+
   publish(envelopes: readonly Envelope[]): readonly Receipt[] | Promise<readonly Receipt[]> {
     const isPlain = envelopes.every((envelope) => !this.#contents.hasLarge(envelope) && this.#areShared(envelope));
     return isPlain ? this.#inner.publish(envelopes) : this.#publishStored(envelopes);

@@ -90,7 +90,13 @@ export class BrokerManager implements TransportManager {
     this.#group.pause(paused);
   }
 
+  get nextTurn(): Promise<void> | undefined {
+    return this.#broker.turns.nextTurn;
+  }
+
   publish(envelopes: readonly Envelope[]): readonly Receipt[] | Promise<readonly Receipt[]> {
+    // What is refused takes its time too.
+    this.#broker.turns.spend(envelopes);
     return this.#broker.journal.change(() => this.#broker.publish(envelopes, this.#group), envelopes);
   }
 

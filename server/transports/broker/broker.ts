@@ -4,7 +4,6 @@ import { type DeclaredEvent, type Envelope, type FailedOutcome, type Subscriptio
 import { triggeredId } from '../derived-ids.js';
 import { BackpressureError, replacedInfo } from '../errors.js';
 import type { Receipt } from '../transport.js';
-import { TurnBudget } from '../turn-budget.js';
 import { BrokerStatistics } from './broker-statistics.js';
 import { Connections } from './connections.js';
 import { ConsumerGroup, type GroupHost } from './consumer-group.js';
@@ -16,6 +15,7 @@ import { Lookup } from './lookup.js';
 import { RunWaits } from './run-waits.js';
 import { ScheduleTable } from './schedule-table.js';
 import { StoredSchedules } from './stored-schedules.js';
+import { TurnBudget } from './turn-budget.js';
 import type { DeadLetterLimits } from './type-queue.js';
 import { RevisionCounter } from './type-stats.js';
 

@@ -11,7 +11,6 @@ import type {
 import { errorOf, ShutdownError } from '../errors.js';
 import { type AttemptRecord, keepAttempt } from '../event-record.js';
 import type { CloseResult, ConsumeOptions, DroppedEvent, PausedTypes } from '../transport.js';
-import type { TurnBudget } from '../turn-budget.js';
 import type { RememberedId } from './dedupe-window.js';
 import { ConsumerSlots, Dispatcher, type LeasedDelivery, type OutcomeSink } from './dispatcher.js';
 import {
@@ -26,6 +25,7 @@ import {
 import type { Journal } from './journal.js';
 import { QueuesByType, type QueuesHost } from './queues-by-type.js';
 import { offersOf, oldestWaits } from './run-waits.js';
+import type { TurnBudget } from './turn-budget.js';
 import type { TypeQueue } from './type-queue.js';
 
 /** The part of the broker that a consumer group uses. */

@@ -12,11 +12,11 @@ import type {
 } from '../delivery.js';
 import { type EventStarter, loneEvents } from '../lone-events.js';
 import type { ConsumeOptions, DroppedEvent } from '../transport.js';
-import type { TurnBudget } from '../turn-budget.js';
 import type { Entry, Lease } from './entry.js';
 import type { CrashGuard, Journal } from './journal.js';
 import { DelayQueue, Deque } from './queues.js';
 import { offersOf } from './run-waits.js';
+import type { TurnBudget } from './turn-budget.js';
 import type { TypeQueue } from './type-queue.js';
 
 // Maximum number of starts per turn of the event loop, so that timers and sockets get their turn.

@@ -1,9 +1,9 @@
 import { quote } from '../../errors.js';
+import { TurnBudget } from '../broker/turn-budget.js';
 import type { Clock } from '../clock.js';
 import { BackpressureError, KeyTypeError } from '../errors.js';
 import type { KeyValueStore } from '../key-values.js';
 import { maxListLength } from '../limits.js';
-import { TurnBudget } from '../turn-budget.js';
 import { ExpiringMap } from './expiring-map.js';
 
 /** Key-values in the process. */

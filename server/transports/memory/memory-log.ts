@@ -1,6 +1,6 @@
 import { type LogBounds, type LogEntry, type LogPage, type LogStorage, LogWatchers } from '../bounded-log.js';
+import { TurnBudget } from '../broker/turn-budget.js';
 import type { Clock } from '../clock.js';
-import { TurnBudget } from '../turn-budget.js';
 import { ExpiringMap } from './expiring-map.js';
 
 /** Entry with the number of bytes before it in its log, and the time at which it is dropped. */

@@ -162,7 +162,11 @@ function connectLazily(service: string, clock: Clock, shared: SharedStore, logge
     clock,
     ...forwardParts((call, args) => connection.use(({ manager }) => callPart(manager, call, args))),
     start: (options) => connection.start(options),
-    publish: (envelopes) => connection.use(async ({ manager }) => manager.publish(envelopes)),
+    publish: (envelopes) =>
+      connection.use(async ({ manager }) => {
+        await manager.nextTurn;
+        return manager.publish(envelopes);
+      }),
     pause: (paused) => connection.use(({ manager }) => manager.pause(paused)),
     close: (options) => connection.close(options),
   };

@@ -1,5 +1,5 @@
-import type { Clock } from './clock.js';
-import { type Envelope, sizeOf } from './delivery.js';
+import type { Clock } from '../clock.js';
+import { type Envelope, sizeOf } from '../delivery.js';
 
 // As many as a dispatcher starts per turn of the event loop.
 const callsPerTurn = 256;
@@ -19,12 +19,12 @@ export class TurnBudget {
     this.#clock = clock;
   }
 
-  /** Next turn if the next caller has to wait for it. */
+  /** Next turn, if the budget of this one is spent. */
   get nextTurn(): Promise<void> | undefined {
     return this.#nextTurn;
   }
 
-  /** Counts published envelopes. */
+  /** Counts envelopes that are published. */
   spend(envelopes: readonly Envelope[]): void {
     for (const envelope of envelopes) this.#left -= 1 + sizeOf(envelope) / lengthPerCall;
     void this.#turn();
