@@ -34,7 +34,7 @@ export type BlockerKind =
 /** Condition that holds an event or a run, with what ends it. */
 export interface Blocker {
   readonly kind: BlockerKind;
-  /** Event type, or workflow, of the child run that it holds; absent of what holds the event or the run itself. */
+  /** Workflow of the child run that it holds; absent of what holds the event or the run itself. */
   readonly child?: string;
   /** Epoch milliseconds at which it ends by time; of `rate` and `limit` the latest time of the next attempt to start. */
   readonly until?: number;
@@ -80,7 +80,10 @@ export interface Explanation {
   readonly type: string;
   readonly service: string;
   readonly status: EventStatus;
-  /** Conditions that hold it. Empty if it runs, has ended, or is about to start. */
+  /**
+   * Conditions that hold it; behind each `child-run` those that hold the child run, of at most 10 runs. Empty if it runs,
+   * has ended, or is about to start.
+   */
   readonly blockers: readonly Blocker[];
   /** Events of the type that wait for a slot in the service, this one included. Absent unless it is one of them. */
   readonly waiting?: number;
@@ -106,22 +109,21 @@ export interface ExplainedFleet {
 
 type ExplainParts = Pick<TransportManager, 'lookup' | 'counts' | 'kv'>;
 
-/** Levels of child runs that are followed, and child runs of each run. */
-const maxLevels = 5;
-const maxChildren = 3;
+/** Child runs that an explanation follows. */
+const maxChildren = 10;
 
 /**
  * Explains an event in one service: the one in which it is pending, if it ended in others. What holds the child runs that
  * it waits for holds it too.
  *
- * @param level level of the child run, 0 for the event itself
+ * @param followed ids of the child runs that were followed
  */
 export async function explainEvent(
   id: string,
   parts: ExplainParts,
   redactor: Redactor,
   readFleet: () => Promise<ExplainedFleet>,
-  level = 0,
+  followed = new Set<string>(),
 ): Promise<Explanation | undefined> {
   const records = await parts.lookup.find(id);
   const record = records.find(({ endedAt }) => endedAt === undefined) ?? records[0];
@@ -143,21 +145,32 @@ export async function explainEvent(
     const dueTimes = waits.map(({ kind, until }) => (kind === 'delay' || kind === 'retry' ? until : undefined));
     const isTimed = held.length === 0 && dueTimes.length > 0 && dueTimes.every((at) => at !== undefined);
     const expectedAt = isTimed ? Math.min(...dueTimes.filter((at) => at !== undefined)) : undefined;
-    const children = waits.flatMap(({ kind, runId }) => (kind === 'child-run' && runId !== undefined ? runId : []));
-    const followed = level === maxLevels ? [] : children.slice(0, maxChildren);
-    const explained = await Promise.all(
-      followed.map((runId) => explainEvent(runId, parts, redactor, async () => fleet, level + 1)),
-    );
-    const inChildren = explained.flatMap(
-      (found) => found?.blockers.map((each) => ({ child: found.type, ...each })) ?? [],
-    );
-    return { ...shown, blockers: [...waits, ...inChildren, ...held], ...(expectedAt !== undefined && { expectedAt }) };
+    const blockers: Blocker[] = [];
+    for (const wait of waits) {
+      const child = await explainChild(wait, parts, redactor, fleet, followed);
+      blockers.push(wait, ...child);
+    }
+    return { ...shown, blockers: [...blockers, ...held], ...(expectedAt !== undefined && { expectedAt }) };
   }
   const [found] = await parts.counts.get([type]);
   const own = found?.services.find((share) => share.service === service)?.counts;
   const waiting = own === undefined ? 1 : waitingOf(own);
   const blockers = held.length > 0 ? held : await limitsOf({ type, service }, fleet, own?.active ?? 0, parts);
   return { ...shown, blockers, waiting };
+}
+
+/** Returns what holds the child run that a step waits for, if it is one of the first that are followed. */
+async function explainChild(
+  { kind, runId }: Blocker,
+  parts: ExplainParts,
+  redactor: Redactor,
+  fleet: ExplainedFleet,
+  followed: Set<string>,
+): Promise<readonly Blocker[]> {
+  if (kind !== 'child-run' || runId === undefined || followed.size === maxChildren) return [];
+  followed.add(runId);
+  const child = await explainEvent(runId, parts, redactor, async () => fleet, followed);
+  return child?.blockers.map((blocker) => ({ child: child.type, ...blocker })) ?? [];
 }
 
 /** Reads the events of a type that wait for a slot, how fast they arrive and leave, and what holds them. */

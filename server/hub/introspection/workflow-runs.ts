@@ -49,6 +49,8 @@ export interface ReachedStep {
   readonly reached: number;
   /** Highest number of elements or repetitions in one run. */
   readonly times: number;
+  /** A run may have had more: of a run with many steps, the latest were read. */
+  readonly isCut?: boolean;
   /** Number of runs that wait in the step now, of those that were read. */
   readonly waiting: number;
   /** Number of the runs that failed last that failed in the step. */
@@ -257,6 +259,7 @@ export function summarizeSteps(sample: RunSample): readonly ReachedStep[] {
       stage: stages.get(name) ?? 0,
       reached: reached.filter((steps) => steps.has(name)).length,
       times: Math.max(...inAny.map(({ members }) => members.length)),
+      ...(inAny.some(({ isCut }) => isCut) && { isCut: true }),
       waiting: waiting.filter((steps) => steps.has(name)).length,
       failed: failures.filter((step) => step === name).length,
       ...(ended.length > 0 && { failureRatio: ended.filter(hasFailed).length / ended.length }),
