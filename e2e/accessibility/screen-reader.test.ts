@@ -153,7 +153,7 @@ test('panel: name, status, counts, failures, triggers and settings', { tag: '@an
       - slider "Events per minute of this type, last 5 min"
       - group: View data
       - heading "Durations" [level=3]
-      - table "Percentiles of waiting and running times"
+      - table "Durations"
       - heading "Counts since start" [level=3]
       - term: Received
       - definition: "1"

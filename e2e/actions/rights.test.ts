@@ -120,7 +120,7 @@ test('all dead letters of a type are replayed in pages, and the dialog says how 
   await page.goto(`${origin}/#/events/payment.requested`);
   await eventPanel(page, 'payment.requested').getByRole('button', { name: 'Replay dead letters' }).click();
   await expect(page.getByRole('dialog')).toContainText('250 dead letters are handled again');
-  await confirm(page, 'Replay all', 'Replayed 250.');
+  await confirm(page, 'Replay', 'Replayed 250.');
   await expect.poll(async () => (await hub.metrics('payment.requested')).completed).toBe(250);
   expect(await hub.audit()).toMatchObject([
     { target: { count: 50 } },
@@ -158,7 +158,7 @@ test('the dead letters of one error are replayed from the view of errors, and ot
   await expect(page.getByRole('dialog')).toContainText('with the error "card # declined"');
   await expect(page.getByRole('dialog')).toContainText('6 dead letters are handled again');
   await expectAccessible(page);
-  await confirm(page, 'Replay all', 'Replayed 6.', 'bank is back');
+  await confirm(page, 'Replay', 'Replayed 6.', 'bank is back');
   await expect.poll(async () => (await hub.metrics('payment.requested')).completed).toBe(6);
   await expect(declined.locator('[data-label="Dead letters"]')).toHaveText('0');
   expect((await hub.deadLetters('payment.requested')).map(({ payload }) => payload).toSorted()).toEqual([3, 6, 9]);

@@ -176,7 +176,7 @@ test.describe('in a shop on Redis', () => {
     await expect(traceRow(page, 'turn 1')).not.toContainText('small-1');
     await expect(traceRow(page, 'find_customer')).toContainText('the model received an error');
     await expect(traceRow(page, 'turn 2')).toContainText('Completed');
-    await expect(page.getByText('1 event of the request that led to others is no longer retained')).toBeVisible();
+    await expect(page.getByText('No longer retained: 1 event of the request that led to others')).toBeVisible();
 
     const replays = await explainOnCommandLine(redis, otherRequestId);
     expect(await runInProcess(['status', '--redis', redis.url])).toMatchObject({ code: 4 });

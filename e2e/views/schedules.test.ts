@@ -92,7 +92,7 @@ test('a screen reader reads schedules as a table with row headers', { tag: '@any
         - heading "Next 12 h 1 of 3 schedules" [level=3]
         - list:
           - listitem: "count the stock 12 times, next in 40 min"
-      - table "Schedules, with their last and next due times":
+      - table "Schedules":
         - rowgroup:
           - row "Schedule Starts Due Last Outcome Next Processes"
         - rowgroup:

@@ -169,7 +169,7 @@ test('processes show who runs, since when, how busy, and what each handles', asy
   // As an earlier process of the store left it.
   const left = JSON.stringify({ processes: [{ ...lost, seenAt: clock.now() - 16 * 60_000 }] });
   await kv.set('hubline:processes', left);
-  const gone = page.getByRole('table', { name: /^Processes that ended in the last hour/ }).getByRole('row', {
+  const gone = page.getByRole('table', { name: /^Lost processes/ }).getByRole('row', {
     name: /worker-7/,
   });
   await expect(gone.locator('[data-label="Gone"]')).toHaveText('16 min ago3 running events released');
@@ -212,7 +212,7 @@ test('a type whose only slot is taken is not idle: in its row, its panel and amo
   const panel = page.getByRole('complementary', { name: 'report.due' });
   await expect(panel).toContainText('Its only slot is taken');
   await page.goto(`${origin}/#/processes?every=1`);
-  const slots = page.getByRole('table', { name: 'Event types with their own slots' }).locator('tbody > tr');
+  const slots = page.getByRole('table', { name: 'Slots of event types' }).locator('tbody > tr');
   await expect(slots).toHaveCount(2);
   await expect(slots.first()).toContainText(/^report\.duefull1 of 1/);
   // Pending events are those that have not ended.
@@ -295,7 +295,7 @@ test('new views: headings, tables with captions, and a text for each state', { t
             - cell /MiB/
             - cell /%/
       - heading "Releases 7 d" [level=3]
-      - table "Releases of the last 7 days, the latest first":
+      - table "Releases, the latest first":
         - rowgroup:
           - row "Release Service Started Ended"
         - rowgroup:

@@ -11,6 +11,8 @@ export interface Question {
   readonly title: string;
   /** Names the effect. A promise if the server has to say how much the action is about. */
   readonly effect: string | Promise<string>;
+  /** What the user decides on, shown below the effect. */
+  readonly details?: JSX.Element;
   /** Label of the button that confirms. */
   readonly confirm: string;
   /** The store refuses the action without a reason. */
@@ -75,7 +77,8 @@ export function ConfirmDialog({ question, onDone, onClose }: ConfirmDialogProps)
       }}
     >
       <h2 id="action-title">{title}</h2>
-      <p class="action-effect">{effect ?? 'Loading…'}</p>
+      <p>{effect ?? 'Counting…'}</p>
+      {question.details}
       <form
         class="action-form"
         onSubmit={(event) => {

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
-import type { ContentsBody, ShownContent } from '../../server/dashboard/protocol.js';
+import { useEffect, useState } from 'preact/hooks';
+import type { ContentsBody, ShownContent, WaitIntrospection } from '../../server/dashboard/protocol.js';
 import { CopyButton } from '../shared/copy-button.js';
 import type { ActionClient } from './action-client.js';
 
@@ -12,24 +12,45 @@ export interface ContentsProps {
 
 /** Payload, result and outputs of an event or a run, on request: the audit names who looked. */
 export function Contents({ id, client }: ContentsProps): JSX.Element {
-  const [body, setBody] = useState<ContentsBody | null>(null);
-  const [error, setError] = useState<string | null>(null);
-  const load = (): void => {
-    setError(null);
-    client.contents(id, '').then(setBody, (cause: Error) => setError(cause.message));
-  };
+  const [isShown, setShown] = useState(false);
   return (
     <div class="contents">
-      <button type="button" class="button" onClick={body === null ? load : () => setBody(null)}>
-        {body === null ? 'Show' : 'Hide'} payload
+      <button type="button" class="button" onClick={() => setShown(!isShown)}>
+        {isShown ? 'Hide' : 'Show'} payload
       </button>
-      <div aria-live="polite">
-        {error !== null && <p class="panel-notice">{error}</p>}
-        {body?.events.map(({ service, contents }) => (
-          <ContentList key={service} contents={contents} />
-        ))}
-      </div>
+      <div aria-live="polite">{isShown && <LoadedContents id={id} client={client} />}</div>
     </div>
+  );
+}
+
+/** Arguments of a call that waits in a service. They are loaded at once: the audit names who looked. */
+export function CallArguments(call: ContentsProps & Pick<WaitIntrospection, 'service' | 'step'>): JSX.Element {
+  return (
+    <div class="contents" aria-live="polite">
+      <LoadedContents {...call} />
+    </div>
+  );
+}
+
+function LoadedContents({ id, client, service, step }: ContentsProps & Partial<WaitIntrospection>): JSX.Element {
+  const [body, setBody] = useState<ContentsBody | null>(null);
+  const [error, setError] = useState<string | null>(null);
+  useEffect(() => {
+    client.contents(id, '').then(setBody, (cause: Error) => setError(cause.message));
+  }, []);
+  if (error !== null) return <p class="panel-notice">{error}</p>;
+  const isMeant = (one: ShownContent): boolean => one.kind === 'arguments' && one.step === step?.name;
+  return (
+    <>
+      {body?.events
+        .filter((event) => service === undefined || event.service === service)
+        .map((event) => (
+          <ContentList
+            key={event.service}
+            contents={step === undefined ? event.contents : event.contents.filter(isMeant)}
+          />
+        ))}
+    </>
   );
 }
 

@@ -62,17 +62,27 @@ interface ReplayedLetters {
   readonly errorGroup?: string;
 }
 
-/** Replays all open dead letters of a type or an error group that failed until now, in pages. @param error of the group */
-export function replayAllQuestion(client: ActionClient, letters: ReplayedLetters, error?: string): Question {
+/**
+ * Replays all open dead letters of a type or an error group that failed until now, in pages.
+ *
+ * @param error error of the group
+ * @param failed number of events that failed in the last 5 minutes
+ */
+export function replayAllQuestion(
+  client: ActionClient,
+  letters: ReplayedLetters,
+  error?: string,
+  failed = 0,
+): Question {
   const first = client.preview('replay', { ...letters });
   return {
     title: `Replay the dead letters of ${letters.type}${error === undefined ? '' : ` with the error "${error}"`}?`,
     effect: first.then(({ count, isMore }) =>
       count === 0
         ? 'There are none any more.'
-        : `${formatCount(count)}${isMore ? ' or more' : ''} dead ${count === 1 ? 'letter is' : 'letters are'} handled again: events from the first attempt, runs from the step that failed.`,
+        : `${formatCount(count)}${isMore ? ' or more' : ''} dead ${count === 1 ? 'letter is' : 'letters are'} handled again: events from the first attempt, runs from the step that failed.${failed === 0 ? '' : ` It still fails: ${formatCount(failed)} in 5 min.`}`,
     ),
-    confirm: 'Replay all',
+    confirm: 'Replay',
     act: async (reason, report) => replayPages(client, letters, await first, reason, report),
   };
 }
@@ -155,34 +165,17 @@ export function eraseQuestion(client: ActionClient, requestId: string): Question
   };
 }
 
-/** Call of a tool that waits for an approval. */
-interface AskedCall {
-  readonly id: string;
-  readonly step: string;
-  readonly tool: string;
-  /** The user may see the arguments. */
-  readonly showsArguments: boolean;
-}
-
 /** Decides on the call of a tool. */
-export function decideQuestion(client: ActionClient, call: AskedCall, approved: boolean): Question {
-  const { id, step, tool, showsArguments } = call;
-  const effect = approved
-    ? 'The tool is executed with the arguments that the model chose.'
-    : 'The tool is not executed. The model receives the refusal, and your reason.';
+export function decideQuestion(
+  client: ActionClient,
+  { id, step, tool }: { readonly id: string; readonly step: string; readonly tool: string },
+  approved: boolean,
+): Question {
   return {
     title: `${approved ? 'Approve' : 'Refuse'} the call of ${tool}?`,
-    effect: showsArguments
-      ? client.contents(id, '').then(
-          ({ events }) => {
-            const asked = events
-              .flatMap(({ contents }) => contents)
-              .find((content) => content.kind === 'arguments' && content.step === step);
-            return [effect, asked?.json ?? ''].join('\n');
-          },
-          (error: Error) => `${effect}\n${error.message}`,
-        )
-      : effect,
+    effect: approved
+      ? 'The tool is executed with the arguments that the model chose.'
+      : 'The tool is not executed. The model receives the refusal, and your reason.',
     confirm: approved ? 'Approve' : 'Refuse',
     act: async (reason) => {
       await client.act('approve', { id, step, approved, ...reasonOf(reason) });
@@ -195,7 +188,7 @@ export function retireQuestion(client: ActionClient, service: string): Question 
   return {
     title: `Retire the service ${service}?`,
     effect:
-      'No events are queued for it any more, until a hub of it starts again. Refused while one of its processes runs, or while events or dead letters of it are left.',
+      'No events are queued for it until a hub of it starts again. Refused while a process of it runs, or events or dead letters of it are left.',
     confirm: 'Retire',
     act: async (reason) => {
       await client.act('retire', { service, ...reasonOf(reason) });

@@ -1,7 +1,8 @@
 import type { JSX } from 'preact';
 import type { ErrorGroup, EventDetails, PauseSummary, WaitIntrospection } from '../../server/dashboard/protocol.js';
 import { ActionButton, useActions } from './actions.js';
-import { Contents } from './contents.js';
+import type { Question } from './confirm-dialog.js';
+import { CallArguments, Contents } from './contents.js';
 import {
   cancelQuestion,
   decideQuestion,
@@ -63,11 +64,13 @@ export interface TypeActionsProps {
   readonly kind: 'type' | 'workflow';
   readonly name: string;
   readonly deadLetters: number;
+  /** Number of failures in the last 5 minutes. */
+  readonly failed: number;
   readonly paused: PauseSummary | undefined;
 }
 
 /** Actions on an event type or a workflow. */
-export function TypeActions({ kind, name, deadLetters, paused }: TypeActionsProps): JSX.Element | null {
+export function TypeActions({ kind, name, deadLetters, failed, paused }: TypeActionsProps): JSX.Element | null {
   if (useActions() === null) return null;
   return (
     <div class="action-row">
@@ -75,7 +78,7 @@ export function TypeActions({ kind, name, deadLetters, paused }: TypeActionsProp
         <ActionButton
           right="replay"
           label="Replay dead letters"
-          question={({ client }) => replayAllQuestion(client, { type: name })}
+          question={({ client }) => replayAllQuestion(client, { type: name }, undefined, failed)}
         />
       )}
       <PauseButton target={{ kind, name }} paused={paused} />
@@ -99,7 +102,7 @@ export function ErrorGroupActions({ group }: { group: ErrorGroup }): JSX.Element
 
 /** Decides on a call that waits; else the command line does. */
 export function DecideActions({
-  wait: { id, step },
+  wait,
   tool,
   otherwise,
 }: {
@@ -110,11 +113,16 @@ export function DecideActions({
 }): JSX.Element | null {
   const actions = useActions();
   if (actions?.may('approve') !== true) return otherwise;
-  const call = { id, step: step.name, tool, showsArguments: actions.may('payload') };
+  const { client } = actions;
+  const call = { id: wait.id, step: wait.step.name, tool };
+  const ask = (approved: boolean): Question => ({
+    ...decideQuestion(client, call, approved),
+    ...(actions.may('payload') && { details: <CallArguments {...wait} client={client} /> }),
+  });
   return (
     <div class="action-row">
-      <ActionButton right="approve" label="Approve" question={({ client }) => decideQuestion(client, call, true)} />
-      <ActionButton right="approve" label="Refuse" question={({ client }) => decideQuestion(client, call, false)} />
+      <ActionButton right="approve" label="Approve" question={() => ask(true)} />
+      <ActionButton right="approve" label="Refuse" question={() => ask(false)} />
     </div>
   );
 }

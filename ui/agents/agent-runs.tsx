@@ -38,7 +38,7 @@ export function AgentRuns({ agent, monitor, query }: AgentRunsProps): JSX.Elemen
         data={value?.key === agent ? value : null}
         isEmpty={({ runs }) => runs.length === 0}
         emptyTitle="No recorded runs"
-        hint="Runs are recorded if the agent handles an event, is a step of a pipeline, or runs in the function of a workflow."
+        hint="Runs of agents that handle events, or that workflows and pipelines run, appear here."
       >
         {({ runs, now }) => (
           <ViewTable caption={`Recent runs of ${agent}, newest first`} columns={RUN_COLUMNS} class="agent-runs-table">

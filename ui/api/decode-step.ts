@@ -63,6 +63,7 @@ export const reachedSteps: Decoder<readonly ReachedStep[]> = array(
     stage: number,
     reached: number,
     times: number,
+    isCut: optional(boolean),
     waiting: number,
     failed: number,
     failureRatio: optional(number),

@@ -4,7 +4,7 @@ import { useActions } from '../actions/actions.js';
 import { Icon, type IconName } from '../shared/icon.js';
 import type { HubStore } from '../state/hub-store.js';
 import { type Navigation, VIEW_LABEL, type View, viewPath } from '../state/navigation.js';
-import { pathOf } from '../state/problems.js';
+import { describeProblem } from '../state/problems.js';
 import { VIEW_KEYS } from './shortcuts.js';
 
 /** Command of the palette: a view, an item of a view, or an action of the page. */
@@ -41,12 +41,13 @@ export function Palette({ store, navigation, actions, onClose }: PaletteProps): 
   // A poll changes nothing while the palette is open.
   const [all] = useState(() => {
     const items = collectItems(store, navigation, actions);
-    const problems = store.health.value?.problems.slice(0, PROBLEMS).map(pathOf) ?? [];
-    const urgent = [...new Set(problems)].flatMap((path) => items.filter(({ key }) => key === path));
-    return [
-      ...urgent.map((item) => ({ ...item, icon: 'triangle' as const, kind: `${item.kind}, needs attention` })),
-      ...items.filter((item) => !urgent.includes(item)),
-    ];
+    const problems = store.health.value?.problems.slice(0, PROBLEMS) ?? [];
+    const urgent = problems.flatMap((problem) => {
+      const { path, icon, shortFact } = describeProblem(problem, store.reading.value.hubNow);
+      return items.filter(({ key }) => key === path).map((item) => ({ ...item, icon, kind: shortFact }));
+    });
+    // The first of a subject with several problems is the worst.
+    return [...new Map([...urgent, ...items].toReversed().map((item) => [item.key, item])).values()].toReversed();
   });
   const maySearch = useActions()?.may('search') === true;
   const tagView = maySearch ? 'search' : store.introspection.value?.showsTags === true ? 'tagged' : null;

@@ -84,7 +84,7 @@ export function ChartOptions({ navigation, isFixed, range, hasYesterday, onRange
             class="chip chart-yesterday"
             aria-pressed={yesterday}
             disabled={!hasYesterday}
-            title={hasYesterday ? 'Compare with yesterday' : 'Not known at this range'}
+            title="Compare with yesterday"
             onClick={() => navigation.go({ yesterday: !yesterday }, { replace: true })}
           >
             Yesterday

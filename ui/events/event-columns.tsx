@@ -318,21 +318,21 @@ function addFromEnd(sums: number[], counts: readonly number[]): void {
 /** Look of each status, and the rule that decides it. */
 const LOOK: Record<EventStatus, readonly [icon: IconName, label: string, rule: string]> = {
   failing: ['triangle', 'Failing', 'Events failed in 5 min'],
-  attention: ['clock', 'Attention', 'There are open dead letters, or events or approvals wait'],
+  attention: ['clock', 'Attention', 'Dead letters, events or approvals wait'],
   paused: ['pause', 'Paused', 'Nothing of the type starts until it is resumed'],
-  active: ['dot', 'Active', 'A handler runs, or an event was received in the last minute'],
+  active: ['dot', 'Active', 'An event runs, or was received in the last minute'],
   idle: ['ring', 'Idle', 'No event was received in the last minute'],
   never: ['dashes', 'Never seen', 'No event was received since the start'],
 };
 
 /** Word and rule of each problem that is not a failure. */
 const CAUSE_LOOK: Readonly<Record<AttentionCause, readonly [label: string, rule: string]>> = {
-  backlog: ['Backlog', 'Events arrive faster than they are handled'],
+  backlog: ['Backlog', 'More events arrive than end'],
   'oldest-pending': ['Stuck', 'An event waits for long'],
-  'no-process': ['No process', 'Events are pending, and no process handles the type'],
+  'no-process': ['No process', 'No process handles its pending events'],
   'dead-letters': ['Dead letters', 'Failed events were not replayed'],
   'overdue-schedule': ['Overdue', 'A schedule is overdue'],
-  'awaiting-version': ['Version', 'Runs wait for a process with a higher version of the workflow'],
+  'awaiting-version': ['Version', 'Runs wait for a higher version of the workflow'],
   'approval-waiting': ['Approval', 'A tool call waits for approval'],
 };
 

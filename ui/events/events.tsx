@@ -270,7 +270,7 @@ function GroupButtons({ rows, navigation }: GroupButtonsProps): JSX.Element {
         type="button"
         class="chip"
         aria-pressed={isGrouped}
-        title="The prefix is the part of a name before its first . : or /"
+        title="The part before the first . : or /"
         onClick={() => navigation.go({ group: isGrouped ? 'none' : 'prefix', closed: [] })}
       >
         Group by prefix
@@ -296,7 +296,7 @@ function NothingRegistered(): JSX.Element {
     <EmptyState title="No event types yet">
       <p>Register an event type and emit an event, and both appear here:</p>
       <Snippet code={SNIPPET} />
-      <p>Hubs on another server, prefix, schema or file do not appear here.</p>
+      <p>Hubs on another server, prefix, schema or file are not here.</p>
     </EmptyState>
   );
 }

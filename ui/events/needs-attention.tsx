@@ -7,7 +7,7 @@ import { Icon } from '../shared/icon.js';
 import { useInteraction } from '../shared/use-element.js';
 import type { Monitor } from '../state/monitor.js';
 import type { Navigation } from '../state/navigation.js';
-import { describePause, describeProblem, holdProblems, problemKey, REORDER_MS, subjectOf } from '../state/problems.js';
+import { describePause, describeProblem, holdProblems, problemKey, REORDER_MS } from '../state/problems.js';
 import { backlogText } from './backlog.js';
 
 /** Number of problems that are shown before the user asks for all. */
@@ -24,7 +24,7 @@ export function NeedsAttention({ monitor, navigation }: NeedsAttentionProps): JS
   const { isActive } = useInteraction(list);
   const health = monitor.store.health.value;
   const problems = useSteadyOrder(health?.problems ?? [], isActive, monitor.store.reading.value.at);
-  const lines = useSteadyCount(Math.min(SHOWN, problems.length));
+  const lines = useSteadyCount(Math.min(SHOWN, problems.length), 1);
   const [isOpen, setOpen] = useState(false);
   const count = health?.problemCount ?? 0;
   const releases = releaseMarks(monitor.store.releases.value);
@@ -33,6 +33,7 @@ export function NeedsAttention({ monitor, navigation }: NeedsAttentionProps): JS
   const shown = isOpen && lines > 0 ? problems : first;
   const more = count - first.length;
   const unlisted = count - problems.length;
+  const hasRest = useSteadyCount(Number(more > 0), 0) > 0;
   return (
     <section ref={list} class={`attention${isHidden ? ' is-hidden' : ''}`} aria-labelledby="attention-title">
       <h2 id="attention-title" class="visually-hidden">
@@ -59,7 +60,7 @@ export function NeedsAttention({ monitor, navigation }: NeedsAttentionProps): JS
               query={navigation.query.value}
             />
           ))}
-          {more > 0 && (
+          {hasRest && (
             <li class="problem-rest">
               <button type="button" class="attention-more" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
                 {isOpen ? 'Show fewer' : `+${more} more`}
@@ -68,9 +69,10 @@ export function NeedsAttention({ monitor, navigation }: NeedsAttentionProps): JS
                 {!isOpen
                   ? problems
                       .slice(lines)
-                      .map((problem) => subjectOf(problem))
-                      .join(', ')
-                  : unlisted > 0 && `${formatCount(unlisted)} more are not listed: the hub names the worst 50.`}
+                      .map((problem) => describeProblem(problem, monitor.serverNow.value))
+                      .map(({ subject, shortFact }) => `${subject} ${shortFact}`)
+                      .join(' · ')
+                  : unlisted > 0 && `${formatCount(unlisted)} more are not listed`}
               </span>
             </li>
           )}
@@ -189,10 +191,10 @@ function ProblemLine({ problem, backlog, releases, now, query }: ProblemLineProp
  * Returns the number of lines. It stays while the pointer or the focus is in the events table, so that the table does not
  * move. The first problem takes the line that a healthy hub has.
  */
-function useSteadyCount(fresh: number): number {
+function useSteadyCount(fresh: number, least: number): number {
   const last = useRef(fresh);
   const isTableInUse = document.querySelector('.events-table > tbody:is(:hover, :focus-within)') !== null;
-  last.current = isTableInUse ? Math.min(fresh, Math.max(1, last.current)) : fresh;
+  last.current = isTableInUse ? Math.min(fresh, Math.max(least, last.current)) : fresh;
   return last.current;
 }
 

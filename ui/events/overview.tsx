@@ -84,7 +84,7 @@ function KpiStrip({ store, serverNow }: KpiStripProps): JSX.Element {
                   : 'now'
             }
           >
-            {open ? <Count value={sumOf(open, ({ pending }) => pending) - suspended} /> : UNKNOWN}
+            {open ? <Count value={sumOf(open, ({ pending }) => pending)} /> : UNKNOWN}
           </Kpi>
           <Kpi label="Waiting p95" period="5 min" title="Time until the first attempt">
             {formatPercentile(recent?.waitP95Ms ?? null)}

@@ -43,7 +43,7 @@ export function IdLink({ id, name, query }: IdLinkProps): JSX.Element {
   const short = [...id].slice(0, SHOWN).join('');
   return (
     <span class="id-link">
-      <a class="short-id" href={viewPath('requests', id) + query} title={`Show the request of the ${name} ${id}`}>
+      <a class="short-id" href={viewPath('requests', id) + query} title={`${name} ${id}`}>
         {short}
       </a>
       <CopyButton isIcon label={`Copy the ${name} id ${short}`} text={() => id} />

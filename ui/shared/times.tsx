@@ -10,11 +10,11 @@ export interface TimeProps {
   readonly now: number;
 }
 
-/** Time since an event, or until then. The title has its date and time. */
+/** Time since an event. The title has its date and time. */
 export function Ago({ at, now }: TimeProps): JSX.Element {
   return (
     <time dateTime={new Date(at).toISOString()} title={formatDateTime(at)}>
-      {distance(at, now)}
+      {formatAgo(now - at)}
     </time>
   );
 }
@@ -29,11 +29,7 @@ export function MomentAndAge({ at, now }: TimeProps): JSX.Element {
   return (
     <>
       <Moment at={at} />
-      <ViewTableNote>{distance(at, now)}</ViewTableNote>
+      <ViewTableNote>{at > now ? `in ${formatAhead(at - now)}` : formatAgo(now - at)}</ViewTableNote>
     </>
   );
-}
-
-function distance(at: number, now: number): string {
-  return at > now ? `in ${formatAhead(at - now)}` : formatAgo(now - at);
 }

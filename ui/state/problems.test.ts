@@ -15,19 +15,19 @@ test.each<[Omit<Problem, 'severity' | 'eventType'>, string, string, readonly str
       lastError: { name: 'FatalError', message: 'card declined' },
     },
     '38 of 760 failed in 5 min (5.0%)',
-    '5.0% failed',
+    '5.0% failed in 5 min',
     ['card declined', '2 s ago'],
   ],
   [
     { kind: 'failing', failed: 2, ended: 8, since: SERVER_NOW - 480_000, lastAt: SERVER_NOW - 2_000 },
     '2 of 8 failed in 5 min (25.0%)',
-    '25.0% failed',
+    '25.0% failed in 5 min',
     ['for 8 min, last 2 s ago'],
   ],
   [
     { kind: 'failing', failed: 2, ended: 8, since: SERVER_NOW - 60_000, lastAt: SERVER_NOW - 2_000 },
     '2 of 8 failed in 5 min (25.0%)',
-    '25.0% failed',
+    '25.0% failed in 5 min',
     ['2 s ago'],
   ],
   [
@@ -45,7 +45,7 @@ test.each<[Omit<Problem, 'severity' | 'eventType'>, string, string, readonly str
   [
     { kind: 'failing', failed: 1, ended: 1, lastError: { name: 'TypeError', message: '' } },
     '1 of 1 failed in 5 min (100%)',
-    '100% failed',
+    '100% failed in 5 min',
     ['TypeError'],
   ],
 ])('describes %j', (problem, fact, shortFact, details) => {
@@ -65,7 +65,7 @@ test('names the release that started shortly before', () => {
   ];
   const details = (since: number): readonly string[] =>
     describeProblem({ ...base, kind: 'backlog', pending: 12, since }, SERVER_NOW, releases).details;
-  expect(details(SERVER_NOW - 120_000)).toEqual(['since 2 min after release v2', 'for 2 min']);
+  expect(details(SERVER_NOW - 120_000)).toEqual(['began 2 min after release v2', 'for 2 min']);
   expect(details(SERVER_NOW - 270_000)).toEqual(['since release v2', 'for 4 min']);
   expect(details(SERVER_NOW - 1_200_000)).toEqual(['for 20 min']);
 });

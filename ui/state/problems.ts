@@ -35,12 +35,12 @@ export interface ProblemText {
  * @param releases releases that replaced another one
  */
 export function describeProblem(problem: Problem, now: number, releases: readonly StartedRelease[] = []): ProblemText {
-  const { severity, lastError } = problem;
+  const { eventType, workflow, service, schedule, severity, lastError } = problem;
   const path = pathOf(problem);
   return {
     icon: severity === 'error' ? 'triangle' : 'clock',
     tone: severity === 'error' ? 'failed' : 'stale',
-    subject: subjectOf(problem),
+    subject: eventType ?? workflow ?? schedule ?? service ?? 'Hub',
     ...(problem.kind === 'failing' && { level: failureLevel(shareOf(problem)) }),
     ...(path !== undefined && { path }),
     fact: factOf(problem, now),
@@ -53,13 +53,8 @@ export function describeProblem(problem: Problem, now: number, releases: readonl
   };
 }
 
-/** Returns the event type, workflow, service or schedule of a problem. */
-export function subjectOf({ eventType, workflow, service, schedule }: Problem): string {
-  return eventType ?? workflow ?? schedule ?? service ?? 'Hub';
-}
-
 /** Returns the hash of the view of a problem's subject, without a query; `undefined` if it has none. */
-export function pathOf({ eventType, workflow, schedule }: Problem): string | undefined {
+function pathOf({ eventType, workflow, schedule }: Problem): string | undefined {
   if (eventType !== undefined) return viewPath('events', eventType);
   if (workflow !== undefined) return viewPath('workflows', workflow);
   return schedule && viewPath('schedules', schedule);
@@ -79,8 +74,8 @@ function releaseOf({ since }: Problem, releases: readonly StartedRelease[]): str
   // The time of a problem is that of a minute of counts.
   const before = releases.filter(({ at }) => at <= since + MINUTE_MS && since - at <= RELEASE_MS);
   return before.slice(-1).map(({ at, label }) => {
-    const delay = since - at < MINUTE_MS ? '' : `${formatAge(since - at)} after `;
-    return `since ${delay}release ${label.replace(' · ', ' of ')}`;
+    const release = `release ${label.replace(' · ', ' of ')}`;
+    return since - at < MINUTE_MS ? `since ${release}` : `began ${formatAge(since - at)} after ${release}`;
   });
 }
 
@@ -118,7 +113,7 @@ function shareOf({ failed = 0, ended = 0 }: Problem): number | null {
 
 function shortFactOf(problem: Problem, now: number): string {
   const { kind, pending = 0, since } = problem;
-  if (kind === 'failing') return `${formatPercent(shareOf(problem))} failed`;
+  if (kind === 'failing') return `${formatPercent(shareOf(problem))} failed in 5 min`;
   if (kind === 'backlog' || kind === 'no-process') return `${formatCount(pending)} pending`;
   if (kind === 'oldest-pending' && since !== undefined) return `waits ${formatAge(now - since)}`;
   return factOf(problem, now);

@@ -19,7 +19,7 @@ const MAX_HOLDERS = 5;
 
 /** List of what holds an event or a run, and when it continues. */
 export function ExplanationList({ explanation, now, query }: ExplanationListProps): JSX.Element {
-  const { type, status, blockers, waiting = 0, expectedAt } = explanation;
+  const { type, blockers, waiting = 0, expectedAt } = explanation;
   return (
     <section class="card explanation" aria-labelledby="explanation-title">
       <h3 id="explanation-title">
@@ -37,13 +37,13 @@ export function ExplanationList({ explanation, now, query }: ExplanationListProp
         {blockers.length === 0 && (
           <li>
             <Icon name="check" />
-            <span>{status === 'waiting' ? 'Nothing holds it: it is about to start.' : 'Nothing holds it.'}</span>
+            <span>Nothing holds it.</span>
           </li>
         )}
         {waiting > 1 && (
           <li>
             <Icon name="dashes" />
-            <span>{formatCount(waiting)} events of the type wait for a slot, this one included.</span>
+            <span>{formatCount(waiting)} of the type wait for a slot</span>
           </li>
         )}
         {expectedAt !== undefined && (
@@ -136,8 +136,8 @@ export function blockerText(blocker: Blocker, now: number): string {
     case 'crash-isolation':
       return sentence(
         holders === undefined
-          ? `processes died while they ran it: it waits until it can run alone${waited}`
-          : `every process of its service runs an event alone${waited}, because processes died while they ran it`,
+          ? `it waits until it can run alone, after crashes${waited}`
+          : `every process of its service runs an event alone${waited}, after crashes`,
       );
     case 'paused':
       return `Paused by ${by}${since === undefined ? '' : ` ${formatAgo(now - since)}`}: ${reason}`;

@@ -109,7 +109,7 @@ function LostProcesses({ lost, now }: { readonly lost: readonly LostProcess[]; r
         Lost processes <span class="panel-period">1 h</span>
       </h3>
       <ViewTable
-        caption="Processes that ended in the last hour without a stop, the latest first"
+        caption="Lost processes, the latest first"
         columns={['Service', 'Release', 'Gone', 'Started']}
         class="lost-table"
       >
@@ -156,7 +156,7 @@ function TypeSlots({ monitor, query }: PartProps): JSX.Element | null {
         Slots of event types <span class="panel-period">now, over all processes</span>
       </h3>
       <ViewTable
-        caption="Event types with their own slots"
+        caption="Slots of event types"
         columns={['Event type', 'Slots taken', 'Pending', 'Oldest']}
         class="slots-table"
       >
@@ -205,7 +205,7 @@ function Releases({ monitor }: Pick<PartProps, 'monitor'>): JSX.Element | null {
         Releases <span class="panel-period">7 d</span>
       </h3>
       <ViewTable
-        caption="Releases of the last 7 days, the latest first"
+        caption="Releases, the latest first"
         columns={['Release', 'Service', 'Started', 'Ended']}
         class="releases-table"
       >

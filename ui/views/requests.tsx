@@ -117,12 +117,11 @@ function Trace({ trace, id, transport, now, query }: TraceProps): JSX.Element {
       {isTruncated && <p class="panel-note">The first 1,000 events. The later ones are left out.</p>}
       {missingCauses > 0 && (
         <p class="panel-note">
-          {counted(missingCauses, 'event')} of the request that led to others {missingCauses === 1 ? 'is' : 'are'} no
-          longer retained.
+          No longer retained: {counted(missingCauses, 'event')} of the request that led to others.
         </p>
       )}
-      {selected !== undefined && <EventFacts event={selected} transport={transport} now={at} query={query} />}
       {trace.explanation !== undefined && <ExplanationList explanation={trace.explanation} now={at} query={query} />}
+      {selected !== undefined && <EventFacts event={selected} transport={transport} now={at} query={query} />}
       {(all.length > MIN_OVERVIEW || waits.length > 0 || zoom !== null) && (
         <div class="trace-tools">
           {/* It has the whole time, which the axis below cuts. */}
@@ -132,11 +131,9 @@ function Trace({ trace, id, transport, now, query }: TraceProps): JSX.Element {
               <Icon name="back" /> Show all
             </button>
           )}
-          {(waits.length > 0 || isCut) && (
-            <button type="button" class="button" onClick={() => setCut(!isCut)}>
-              {isCut ? 'Show waits' : 'Collapse waits'}
-            </button>
-          )}
+          <button type="button" class="button" disabled={waits.length === 0 && !isCut} onClick={() => setCut(!isCut)}>
+            {isCut ? 'Show waits' : 'Collapse waits'}
+          </button>
         </div>
       )}
       <TraceTable rows={rows} axis={axis} startedAt={span.from} onToggle={toggle} selected={id} query={query} />

@@ -48,7 +48,7 @@ export function Schedules({ monitor, navigation }: SchedulesProps): JSX.Element 
       }
     >
       <Outlook schedules={schedules} outlooks={outlooks} now={monitor.serverNow.value} />
-      <ViewTable caption="Schedules, with their last and next due times" columns={COLUMNS} class="schedules-table">
+      <ViewTable caption="Schedules" columns={COLUMNS} class="schedules-table">
         {schedules.map((schedule) => (
           <ScheduleRow
             key={keyOf(schedule)}

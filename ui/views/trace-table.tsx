@@ -68,9 +68,8 @@ export function TraceTable({ rows, axis, startedAt, onToggle, selected, query }:
               ))}
               <span class="visually-hidden"> to </span>
               <span>
-                {cutMs > 0
-                  ? `${formatDuration(ms - cutMs)} + ${formatDuration(cutMs)} of waits`
-                  : formatDuration(axis.span.to - startedAt)}
+                {formatDuration(axis.span.to - startedAt)}
+                {cutMs > 0 && `, without ${formatDuration(cutMs)} of waits`}
               </span>
             </th>
           </tr>

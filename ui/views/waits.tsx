@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import type { WaitIntrospection } from '../../server/dashboard/protocol.js';
 import { DecideActions } from '../actions/subject-actions.js';
+import { viewerTimeZone } from '../format/clock-time.js';
 import { formatAge } from '../format/duration.js';
 import { approveCode } from '../format/hub-code.js';
 import { formatCount } from '../format/number.js';
@@ -8,7 +9,7 @@ import { CopyCode } from '../shared/copy-button.js';
 import { IdLink, TypeLink } from '../shared/links.js';
 import { groupBy } from '../shared/lists.js';
 import { Name } from '../shared/name.js';
-import { Ago } from '../shared/times.js';
+import { Ago, MomentAndAge } from '../shared/times.js';
 import { LoadedView } from '../shared/view-section.js';
 import { BoundedRows, ViewTable, ViewTableCell, ViewTableNote } from '../shared/view-table.js';
 import type { Monitor } from '../state/monitor.js';
@@ -37,6 +38,7 @@ export function Waits({ monitor, navigation }: WaitsProps): JSX.Element {
       view="waits"
       monitor={monitor}
       data={monitor.waits.value}
+      aside={<span class="panel-period">times in {viewerTimeZone()}</span>}
       isEmpty={({ waits }) => waits.length === 0}
       emptyTitle="Nothing waits"
       hint="Runs that wait for an approval, an event, a time, another run or a retry appear here."
@@ -47,6 +49,7 @@ export function Waits({ monitor, navigation }: WaitsProps): JSX.Element {
         const others = waits.filter(({ step }) => step.kind !== 'approval');
         return (
           <>
+            {isTruncated && <p class="muted">Of {formatCount(suspended)} suspended runs, some are not listed.</p>}
             {asking.length > 0 && (
               <>
                 <h3 class="view-part">
@@ -74,8 +77,7 @@ export function Waits({ monitor, navigation }: WaitsProps): JSX.Element {
             {others.length > 0 && (
               <>
                 <h3 class="view-part">
-                  Other waits <ListedCount count={others.length} isTruncated={isTruncated} />{' '}
-                  {isTruncated && <span class="panel-period">{formatCount(suspended)} runs are suspended</span>}
+                  Other waits <ListedCount count={others.length} isTruncated={isTruncated} />
                 </h3>
                 <ViewTable caption="Steps that wait" columns={WAIT_COLUMNS} class="waits-table">
                   <BoundedRows
@@ -120,7 +122,9 @@ function ApprovalRow({ wait, now, query, transport }: RowProps & { transport: st
         <Name>{step.name}</Name>
       </ViewTableCell>
       <SinceCell wait={wait} now={now} />
-      <ViewTableCell label="Timeout">{dueAt === undefined ? 'none' : <Ago at={dueAt} now={now} />}</ViewTableCell>
+      <ViewTableCell label="Timeout">
+        {dueAt === undefined ? 'none' : <MomentAndAge at={dueAt} now={now} />}
+      </ViewTableCell>
       <ViewTableCell label="Decision">
         <DecideActions
           wait={wait}
@@ -171,7 +175,7 @@ function ToolRows({ tool, waits, isTruncated, now, query, transport }: ToolRowsP
 /** Number of listed waits. There may be more if the list is cut. */
 function ListedCount({ count, isTruncated }: { count: number; isTruncated: boolean }): JSX.Element {
   return (
-    <span class="chip-count" title={isTruncated ? 'Of the waits that are listed: there are more' : undefined}>
+    <span class="chip-count">
       {formatCount(count)}
       {isTruncated && '+'}
     </span>
@@ -196,7 +200,12 @@ function GroupRows({
           <ListedCount count={waits.length} isTruncated={isTruncated} />
         </th>
       </tr>
-      <BoundedRows items={waits} limit={SHOWN_WAITS} noun="runs" columns={WAIT_COLUMNS.length}>
+      <BoundedRows
+        items={waits}
+        limit={SHOWN_WAITS}
+        noun={isTruncated ? 'listed runs' : 'runs'}
+        columns={WAIT_COLUMNS.length}
+      >
         {(wait) => <WaitRow key={keyOf(wait)} wait={wait} now={now} query={query} />}
       </BoundedRows>
     </>
@@ -212,7 +221,9 @@ function WaitRow({ wait, now, query }: RowProps): JSX.Element {
       </th>
       <ViewTableCell label="Waits for">{waitText(wait.step)}</ViewTableCell>
       <SinceCell wait={wait} now={now} />
-      <ViewTableCell label="Until">{dueAt === undefined ? 'no limit' : <Ago at={dueAt} now={now} />}</ViewTableCell>
+      <ViewTableCell label="Until">
+        {dueAt === undefined ? 'no limit' : <MomentAndAge at={dueAt} now={now} />}
+      </ViewTableCell>
     </tr>
   );
 }

@@ -137,7 +137,7 @@ interface ReachedNodeProps {
 
 /** Step that runs reached, with its median duration, the runs that wait in it and those that failed in it. */
 function ReachedNode({ step, selection }: ReachedNodeProps): JSX.Element {
-  const { name, times, waiting, failed, failureRatio, medianMs } = step;
+  const { name, times, isCut, waiting, failed, failureRatio, medianMs } = step;
   const isSelected = selection?.selected === name;
   const share = failureRatio === undefined ? '' : `, ${formatPercent(failureRatio)} of the newest that ended it`;
   return (
@@ -161,6 +161,7 @@ function ReachedNode({ step, selection }: ReachedNodeProps): JSX.Element {
         {times > 1 && (
           <span class="muted" title="Most elements or repetitions in one run">
             ×{formatCount(times)}
+            {isCut && '+'}
           </span>
         )}
       </span>

@@ -49,7 +49,7 @@ export function Workflows({ monitor, navigation }: WorkflowsProps): JSX.Element 
     >
       {shown.length === 0 && (
         <EmptyState title="Unknown workflow">
-          <p>No workflow with this name is registered on this hub.</p>
+          <p>No workflow with this name is registered.</p>
         </EmptyState>
       )}
       {shown.map((workflow) => (
@@ -112,7 +112,13 @@ function WorkflowCard({ workflow, isOpen, monitor, query }: WorkflowCardProps): 
             </p>
           );
         })}
-      <TypeActions kind="workflow" name={name} deadLetters={metrics.deadLetters} paused={workflow.paused} />
+      <TypeActions
+        kind="workflow"
+        name={name}
+        deadLetters={metrics.deadLetters}
+        failed={workflow.recent?.last5Min.failed ?? 0}
+        paused={workflow.paused}
+      />
       <h4 class="workflow-period">
         Runs <span class="panel-period">since start</span>
       </h4>

@@ -103,7 +103,7 @@ function PanelBody({ row, detail, monitor, navigation }: PanelBodyProps): JSX.El
   const query = navigation.query.value;
   const body = detail?.body ?? null;
   // What runs and what waits says most about it.
-  const [isStuck] = useState(row.status === 'attention');
+  const [isStuck] = useState(row.cause === 'oldest-pending' || row.cause === 'backlog');
   const recent = (
     <RecentEvents
       newest={body?.recentEvents ?? []}
@@ -115,7 +115,13 @@ function PanelBody({ row, detail, monitor, navigation }: PanelBodyProps): JSX.El
   return (
     <>
       {event.description && <p class="panel-description">{event.description}</p>}
-      <TypeActions kind="type" name={row.type} deadLetters={event.metrics.deadLetters} paused={event.paused} />
+      <TypeActions
+        kind="type"
+        name={row.type}
+        deadLetters={event.metrics.deadLetters}
+        failed={event.recent.last5Min.failed}
+        paused={event.paused}
+      />
       <FailureList failures={body?.recentFailures ?? []} serverNow={monitor.serverNow.value} query={query} />
       <DeadLetters type={row.type} count={event.metrics.deadLetters} transport={monitor.store.hub.value?.transport} />
       {isStuck && recent}
@@ -136,7 +142,6 @@ function PanelBody({ row, detail, monitor, navigation }: PanelBodyProps): JSX.El
         </PanelSection>
       )}
       <div class="panel-actions">
-        <CopyButton label="Copy link" icon="link" text={() => location.href} />
         <CopyButton label="Copy JSON" text={() => asJson(row, detail)} />
       </div>
     </>
@@ -161,7 +166,7 @@ function asJson(row: EventRow, detail: Loaded<EventBody> | null): string {
 
 /** Returns the state of an event type as a sentence, from the last 5 minutes. @param failing problem of its failures */
 export function statusSentence(
-  { metrics, recent }: EventOverview,
+  { metrics, recent, lastFailure }: EventOverview,
   serverNow: number,
   failing?: Problem,
   releases?: readonly StartedRelease[],
@@ -171,7 +176,8 @@ export function statusSentence(
   const ended = completed + failures;
   if (failures > 0) {
     // Failures whose dead letters were all replayed are no problem.
-    const last = metrics.lastFailedAt === undefined ? {} : { lastAt: metrics.lastFailedAt };
+    const lastAt = metrics.lastFailedAt ?? lastFailure?.at;
+    const last = lastAt === undefined ? {} : { lastAt };
     const problem = failing ?? { kind: 'failing', severity: 'warning', failed: failures, ended, ...last };
     return failureText(problem, serverNow, releases);
   }

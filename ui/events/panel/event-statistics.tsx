@@ -47,22 +47,20 @@ const PERCENTILES: readonly (readonly [key: keyof Durations, label: string, form
   ['max', 'Max', formatDuration],
 ];
 
-/** Section with the percentiles of waiting and running times. Absent if there are none. */
-export function Percentiles({ body }: { body: EventBody | null }): JSX.Element | null {
+/** Section with the percentiles of waiting and running times. `body` is `null` before the first response. */
+export function Percentiles({ body }: { body: EventBody | null }): JSX.Element {
   const rows: readonly (readonly [name: string, durations: Durations | undefined])[] = [
     ['Waiting, 5 min', body?.waitMs.last5Min],
     ['Waiting, 1 h', body?.waitMs.lastHour],
     ['Running, 5 min', body?.durationMs.last5Min],
     ['Running, 1 h', body?.durationMs.lastHour],
   ];
-  const known = rows.filter(([, durations]) => durations?.p50 != null);
-  if (known.length === 0) return null;
   return (
     <PanelSection title="Durations">
       <DataTable
-        caption="Percentiles of waiting and running times"
+        caption="Durations"
         columns={['Time', ...PERCENTILES.map(([, label]) => label)]}
-        rows={known.map(([name, durations]) => [
+        rows={rows.map(([name, durations]) => [
           name,
           ...PERCENTILES.map(([key, , format]) => format(durations?.[key] ?? null)),
         ])}

@@ -38,6 +38,7 @@ interface FailureLineProps extends Omit<FailureListProps, 'failures'> {
 
 function FailureLine({ group, serverNow, query }: FailureLineProps): JSX.Element {
   const { name, message, failures, lastAt } = group;
+  const [newest] = failures;
   const last = formatAgo(serverNow - lastAt);
   return (
     <li>
@@ -46,7 +47,7 @@ function FailureLine({ group, serverNow, query }: FailureLineProps): JSX.Element
         <span class="failure-name">{name}</span>
         <span class="failure-time">last {last}</span>
       </p>
-      <p class="failure-message" title={message}>
+      <p class="failure-message" title={newest?.message}>
         {message}
       </p>
       <details class="disclosure">
