@@ -40,6 +40,25 @@ function options(): (string | null)[] {
     .map(({ textContent }) => textContent);
 }
 
+test('leads with what needs attention, the worst first, each subject once', async () => {
+  const api = createFakeApi([eventOf('mail.sent', countsOf(1)), eventOf('order.created', countsOf(3))]);
+  api.workflows = [workflowOf('fulfil', ['pick'])];
+  api.health = {
+    status: 'failing',
+    problems: [
+      { kind: 'failing', severity: 'error', workflow: 'fulfil', failed: 2, ended: 8 },
+      { kind: 'oldest-pending', severity: 'warning', eventType: 'order.created', since: SERVER_NOW - 540_000 },
+      { kind: 'approval-waiting', severity: 'warning', eventType: 'order.created', count: 2 },
+    ],
+    problemCount: 3,
+  };
+  page = await openPage(api, '#/');
+  fireEvent.keyDown(document.body, { key: 'k', ctrlKey: true });
+  await page.pass(0);
+  expect(options().slice(0, 3)).toEqual(['fulfil25.0% failed in 5 min', 'order.createdwaits 9 min', 'Eventsviewg e']);
+  expect(options().filter((option) => option?.includes('order.created'))).toHaveLength(1);
+});
+
 test('finds types, workflows and agents by the words of their names, and goes to the chosen one', async () => {
   const input = await open();
   fireEvent.input(input, { target: { value: 'order' } });

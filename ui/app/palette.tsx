@@ -41,13 +41,14 @@ export function Palette({ store, navigation, actions, onClose }: PaletteProps): 
   // A poll changes nothing while the palette is open.
   const [all] = useState(() => {
     const items = collectItems(store, navigation, actions);
-    const problems = store.health.value?.problems.slice(0, PROBLEMS) ?? [];
-    const urgent = problems.flatMap((problem) => {
+    const urgent = new Map<string, PaletteItem>();
+    for (const problem of store.health.value?.problems.slice(0, PROBLEMS) ?? []) {
       const { path, icon, shortFact } = describeProblem(problem, store.reading.value.hubNow);
-      return items.filter(({ key }) => key === path).map((item) => ({ ...item, icon, kind: shortFact }));
-    });
-    // The first of a subject with several problems is the worst.
-    return [...new Map([...urgent, ...items].toReversed().map((item) => [item.key, item])).values()].toReversed();
+      const item = items.find(({ key }) => key === path);
+      // The first problem of a subject is its worst.
+      if (item !== undefined && !urgent.has(item.key)) urgent.set(item.key, { ...item, icon, kind: shortFact });
+    }
+    return [...urgent.values(), ...items.filter(({ key }) => !urgent.has(key))];
   });
   const maySearch = useActions()?.may('search') === true;
   const tagView = maySearch ? 'search' : store.introspection.value?.showsTags === true ? 'tagged' : null;

@@ -84,7 +84,6 @@ export function ChartOptions({ navigation, isFixed, range, hasYesterday, onRange
             class="chip chart-yesterday"
             aria-pressed={yesterday}
             disabled={!hasYesterday}
-            title="Compare with yesterday"
             onClick={() => navigation.go({ yesterday: !yesterday }, { replace: true })}
           >
             Yesterday
