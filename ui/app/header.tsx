@@ -52,14 +52,7 @@ export function Header({ monitor, navigation, theme, onSnapshot, onHelp, onSearc
           onChange={(next) => navigation.go({ view: next, name: null })}
         />
       </div>
-      <button
-        type="button"
-        class="go-to"
-        aria-label="Go to"
-        aria-keyshortcuts="Control+K Meta+K"
-        title="Go to a name, an id or an action (Ctrl K)"
-        onClick={onSearch}
-      >
+      <button type="button" class="go-to" aria-label="Go to" aria-keyshortcuts="Control+K Meta+K" onClick={onSearch}>
         <Icon name="search" />
         <kbd>Ctrl K</kbd>
       </button>

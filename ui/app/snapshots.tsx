@@ -91,7 +91,7 @@ export interface SnapshotDialogProps {
 export function SnapshotDialog({ dialogRef, snapshots }: SnapshotDialogProps): JSX.Element {
   return (
     <Dialog dialogRef={dialogRef} title="Snapshot">
-      <p>A snapshot is a file of what this page shows. Drop one on the page to open it.</p>
+      <p>A file of what this page shows. Drop one on the page to open it.</p>
       <p role="alert" class="tone-failed">
         {snapshots.problem}
       </p>

@@ -60,6 +60,19 @@ test('workflows with problems come first, and say what is wrong', async () => {
   expect(within(screen.getByRole('article', { name: 'fulfil' })).queryByText(/failed in 5 min/)).toBeNull();
 });
 
+test('of more than three workflows, those without problems are shown without steps and runs', async () => {
+  const api = shop();
+  const problem = { kind: 'failing', severity: 'error', workflow: 'onboard', failed: 2, ended: 8 } as const;
+  api.health = { status: 'failing', problems: [problem], problemCount: 1 };
+  api.workflows = [...api.workflows, workflowOf('archive', ['pack']), workflowOf('bill', ['sum'])];
+  await openPage(api, '#/workflows');
+  const cards = screen.getAllByRole('article');
+  expect(cards.map((card) => card.getAttribute('aria-label'))).toEqual(['onboard', 'fulfil', 'archive', 'bill']);
+  const graphs = cards.map((card) => within(card).queryByRole('heading', { name: /^Steps/ }) !== null);
+  expect(graphs).toEqual([true, false, false, false]);
+  expect(within(cards[3] ?? document.body).getByRole('link', { name: 'bill' })).toBeTruthy();
+});
+
 test('an open workflow shows all recent runs, and Escape closes it', async () => {
   const page = await openPage(shop(), '#/workflows/fulfil');
   expect(screen.queryByText('onboard')).toBeNull();
@@ -125,7 +138,7 @@ test('the navigation shows all views with their counts', async () => {
 test('says that a workflow is unknown or that there are none', async () => {
   const api = shop();
   const page = await openPage(api, '#/workflows/gone');
-  expect(screen.getByText('Unknown workflow')).toBeTruthy();
+  expect(screen.getByRole('alert').textContent).toContain('Not found among the workflows: ');
   api.workflows = [];
   await page.poll();
   expect(screen.getByText('No workflows yet')).toBeTruthy();

@@ -6,7 +6,7 @@ import { releaseMarks } from '../charts/release-marks.js';
 import { counted } from '../format/number.js';
 import { CountStats } from '../shared/counts.js';
 import { Icon } from '../shared/icon.js';
-import { EmptyState, Failure, ViewSection } from '../shared/view-section.js';
+import { Failure, ViewSection } from '../shared/view-section.js';
 import type { Monitor } from '../state/monitor.js';
 import { type Navigation, viewPath } from '../state/navigation.js';
 import { describeProblem, problemKey } from '../state/problems.js';
@@ -41,22 +41,19 @@ export function Workflows({ monitor, navigation }: WorkflowsProps): JSX.Element 
       store={monitor.store}
       aside={name !== null && <a href={viewPath('workflows') + query}>All workflows</a>}
       isEmpty={workflows.length === 0}
+      unknown={shown.length === 0 ? name : null}
       hint={
         <>
           Register one with <code>hub.workflow</code>, and it appears here.
         </>
       }
     >
-      {shown.length === 0 && (
-        <EmptyState title="Unknown workflow">
-          <p>No workflow with this name is registered.</p>
-        </EmptyState>
-      )}
       {shown.map((workflow) => (
         <WorkflowCard
           key={workflow.name}
           workflow={workflow}
           isOpen={workflow.name === name}
+          isFolded={name === null && workflows.length > WHOLE && rankOf(workflow) > 0}
           monitor={monitor}
           query={query}
         />
@@ -65,6 +62,9 @@ export function Workflows({ monitor, navigation }: WorkflowsProps): JSX.Element 
   );
 }
 
+/** Number of workflows from which those without problems are shown without their steps and runs. */
+const WHOLE = 3;
+
 /** Number of runs on the card of a workflow that is not open. */
 const RUNS_SHOWN = 5;
 
@@ -72,13 +72,15 @@ export interface WorkflowCardProps {
   readonly workflow: WorkflowOverview;
   /** True if the card shows everything that is known of the workflow. */
   readonly isOpen: boolean;
+  /** True if it shows neither steps nor runs. */
+  readonly isFolded: boolean;
   readonly monitor: Monitor;
   /** Query that links retain. */
   readonly query: string;
 }
 
 /** Card of a workflow with its counts, graph and recent runs. */
-function WorkflowCard({ workflow, isOpen, monitor, query }: WorkflowCardProps): JSX.Element {
+function WorkflowCard({ workflow, isOpen, isFolded, monitor, query }: WorkflowCardProps): JSX.Element {
   const { name, description, concurrencyPerKey, metrics } = workflow;
   const href = viewPath('workflows', name) + query;
   const releases = releaseMarks(monitor.store.releases.value);
@@ -132,14 +134,14 @@ function WorkflowCard({ workflow, isOpen, monitor, query }: WorkflowCardProps): 
       {data?.body ? (
         <OpenWorkflow workflow={workflow} body={data.body} monitor={monitor} query={query} />
       ) : (
-        <RecentRuns workflow={workflow} monitor={monitor} query={query} />
+        !isFolded && <RecentRuns workflow={workflow} monitor={monitor} query={query} />
       )}
     </article>
   );
 }
 
 /** Steps and the latest runs of a workflow that is not open, or whose runs are not loaded yet. */
-function RecentRuns({ workflow, monitor, query }: Omit<WorkflowCardProps, 'isOpen'>): JSX.Element {
+function RecentRuns({ workflow, monitor, query }: Omit<WorkflowCardProps, 'isOpen' | 'isFolded'>): JSX.Element {
   const { name, steps, runs, reached = [] } = workflow;
   const shown = failedFirst(runs).slice(0, RUNS_SHOWN);
   const last = runs.length === 1 ? 'last run' : `last ${runs.length} runs`;
