@@ -184,11 +184,15 @@ it.each<[string, () => Transport, (hub: Hub) => (n: number) => Promise<unknown>]
   expect(hasFired).toBe(true);
 });
 
-it('stop waits for emits that wait for the next turn, and for their events', async () => {
+it.each([
+  ['the next turn', {}],
+  ['their tags', { tags: () => ['customer:ada'] }],
+])('stop waits for emits that wait for %s, and for their events', async (_, settings) => {
   const hub = createHub({ logger: silentLogger });
   let handled = 0;
   hub.event({
     type: 'a',
+    ...settings,
     handler: () => {
       handled += 1;
     },

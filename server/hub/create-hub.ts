@@ -351,8 +351,9 @@ class HubRuntime extends HubReader implements Hub {
     const { step, type, approvalId } = findApproval(runId, await this.find(runId), options);
     await recordAction(this, approved ? 'approve' : 'refuse', { id: runId, step }, options);
     const decided = { approvalId, approved, ...(reason !== undefined && { reason }) };
+    const draft = await this.#publisher.draftAnswer(type, approvalId, decided);
     await this.#publisher.nextTurn;
-    await this.#publisher.send(await this.#publisher.draftAnswer(type, approvalId, decided));
+    await this.#publisher.send(draft);
     return { step };
   }
 
@@ -478,8 +479,7 @@ class HubRuntime extends HubReader implements Hub {
     await this.#alerts.close();
     this.#stopObserving();
     this.#flushBatches();
-    // Emits that were allowed before may wait for it.
-    await this.#publisher.nextTurn;
+    await this.#publisher.sent();
     try {
       return await this.transport.close({ drainMs });
     } finally {

@@ -90,6 +90,8 @@ export class Publisher implements EventPublisher {
   readonly #tags: TagIndex;
   readonly #sendOptions: Pick<OperationDetails, 'errorInfo'>;
   readonly #reportedTypes = new Set<string>();
+  /** Events that are sent when their tags are stored. */
+  readonly #sending = new Set<Promise<Receipt>>();
 
   constructor(
     transport: PublishingTransport,
@@ -293,7 +295,18 @@ export class Publisher implements EventPublisher {
     const envelope = draft.identify(randomUUID());
     // Before the event is accepted: a process that dies leaves none that nobody finds.
     const indexed = Draft.tagsOf(envelope) && this.#index([envelope]);
-    return indexed === undefined ? this.#send(envelope) : indexed.then(() => this.#send(envelope));
+    if (indexed === undefined) return this.#send(envelope);
+    const sent = indexed.then(() => this.#send(envelope));
+    this.#sending.add(sent);
+    const forget = (): boolean => this.#sending.delete(sent);
+    sent.then(forget, forget);
+    return sent;
+  }
+
+  /** Resolves when the events and runs that were to be sent one by one are sent. */
+  async sent(): Promise<void> {
+    await this.nextTurn;
+    await Promise.allSettled(this.#sending);
   }
 
   #send(envelope: Envelope): Receipt | Promise<Receipt> {

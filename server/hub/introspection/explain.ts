@@ -167,7 +167,7 @@ async function explainChild(
   fleet: ExplainedFleet,
   followed: Set<string>,
 ): Promise<readonly Blocker[]> {
-  if (kind !== 'child-run' || runId === undefined || followed.size === maxChildren) return [];
+  if (kind !== 'child-run' || runId === undefined || followed.has(runId) || followed.size === maxChildren) return [];
   followed.add(runId);
   const child = await explainEvent(runId, parts, redactor, async () => fleet, followed);
   return child?.blockers.map((blocker) => ({ child: child.type, ...blocker })) ?? [];
