@@ -9,7 +9,7 @@ function registerStore(hub: Hub): void {
   hub.event({ type: 'stock.low' });
 }
 
-test('finds a failing event, opens it, copies its link and returns, with the keyboard only', async ({
+test('finds a failing event, opens it, copies its JSON and returns, with the keyboard only', async ({
   page,
   context,
   serve,

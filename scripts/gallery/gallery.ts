@@ -261,6 +261,11 @@ const operatedScenes: readonly (Pick<Scene, 'name'> & {
   { name: 'operated-audit', hash: () => '#/audit' },
   { name: 'operated-palette', hash: () => '#/', act: (page) => page.keyboard.press('Control+K') },
   {
+    name: 'operated-approve',
+    hash: () => '#/waits',
+    act: (page) => page.getByRole('button', { name: 'Approve' }).first().click(),
+  },
+  {
     name: 'operated-dialog',
     hash: () => '#/events/payment.requested',
     act: (page) => page.getByRole('button', { name: 'Replay dead letters' }).click(),

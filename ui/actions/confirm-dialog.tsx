@@ -9,7 +9,7 @@ export type ReportProgress = (done: number, total: number) => void;
 /** Action that the user confirms. */
 export interface Question {
   readonly title: string;
-  /** Names the effect. A promise if the server has to say how much the action is about. */
+  /** Names the effect. A promise if the server has to say first what the action is about. */
   readonly effect: string | Promise<string>;
   /** What the user decides on, shown below the effect. */
   readonly details?: JSX.Element;
@@ -77,7 +77,7 @@ export function ConfirmDialog({ question, onDone, onClose }: ConfirmDialogProps)
       }}
     >
       <h2 id="action-title">{title}</h2>
-      <p>{effect ?? 'Counting…'}</p>
+      <p>{effect ?? 'Loading…'}</p>
       {question.details}
       <form
         class="action-form"

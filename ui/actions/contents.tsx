@@ -12,45 +12,45 @@ export interface ContentsProps {
 
 /** Payload, result and outputs of an event or a run, on request: the audit names who looked. */
 export function Contents({ id, client }: ContentsProps): JSX.Element {
-  const [isShown, setShown] = useState(false);
+  const [loading, setLoading] = useState<Promise<ContentsBody> | null>(null);
   return (
     <div class="contents">
-      <button type="button" class="button" onClick={() => setShown(!isShown)}>
-        {isShown ? 'Hide' : 'Show'} payload
+      <button
+        type="button"
+        class="button"
+        onClick={() => setLoading(loading === null ? client.contents(id, '') : null)}
+      >
+        {loading === null ? 'Show' : 'Hide'} payload
       </button>
-      <div aria-live="polite">{isShown && <LoadedContents id={id} client={client} />}</div>
+      {loading !== null && <LoadedContents loading={loading} />}
     </div>
   );
 }
 
-/** Arguments of a call that waits in a service. They are loaded at once: the audit names who looked. */
-export function CallArguments(call: ContentsProps & Pick<WaitIntrospection, 'service' | 'step'>): JSX.Element {
-  return (
-    <div class="contents" aria-live="polite">
-      <LoadedContents {...call} />
-    </div>
-  );
+export interface LoadedContentsProps {
+  readonly loading: Promise<ContentsBody>;
+  /** Call that waits, whose arguments alone are shown. @default everything */
+  readonly wait?: WaitIntrospection;
 }
 
-function LoadedContents({ id, client, service, step }: ContentsProps & Partial<WaitIntrospection>): JSX.Element {
+/** Contents of an event or a run in each service, or the arguments of a call that waits in one. */
+export function LoadedContents({ loading, wait }: LoadedContentsProps): JSX.Element {
   const [body, setBody] = useState<ContentsBody | null>(null);
   const [error, setError] = useState<string | null>(null);
   useEffect(() => {
-    client.contents(id, '').then(setBody, (cause: Error) => setError(cause.message));
+    loading.then(setBody, (cause: Error) => setError(cause.message));
   }, []);
-  if (error !== null) return <p class="panel-notice">{error}</p>;
-  const isMeant = (one: ShownContent): boolean => one.kind === 'arguments' && one.step === step?.name;
+  const isMeant = ({ kind, step }: ShownContent): boolean =>
+    wait === undefined || (kind === 'arguments' && step === wait.step.name);
   return (
-    <>
+    <div class="contents" aria-live="polite">
+      {error !== null && <p class="panel-notice">{error}</p>}
       {body?.events
-        .filter((event) => service === undefined || event.service === service)
-        .map((event) => (
-          <ContentList
-            key={event.service}
-            contents={step === undefined ? event.contents : event.contents.filter(isMeant)}
-          />
+        .filter(({ service }) => wait === undefined || service === wait.service)
+        .map(({ service, contents }) => (
+          <ContentList key={service} contents={contents.filter(isMeant)} />
         ))}
-    </>
+    </div>
   );
 }
 

@@ -1,4 +1,4 @@
-import type { BulkBody, EventDetails, PreviewBody } from '../../server/dashboard/protocol.js';
+import type { BulkBody, EventDetails, PeriodCounts, PreviewBody } from '../../server/dashboard/protocol.js';
 import { formatCount } from '../format/number.js';
 import { viewPath } from '../state/navigation.js';
 import { type ActionClient, reasonOf } from './action-client.js';
@@ -23,7 +23,7 @@ export function pauseQuestion(client: ActionClient, { kind, name }: Target): Que
     needsReason: true,
     act: async (reason) => {
       await client.act('pause', { [kind]: name, ...reasonOf(reason) });
-      return `Paused. All processes follow within a second.`;
+      return 'Paused.';
     },
   };
 }
@@ -66,13 +66,13 @@ interface ReplayedLetters {
  * Replays all open dead letters of a type or an error group that failed until now, in pages.
  *
  * @param error error of the group
- * @param failed number of events that failed in the last 5 minutes
+ * @param last5Min counts of the last 5 minutes, if they are known
  */
 export function replayAllQuestion(
   client: ActionClient,
   letters: ReplayedLetters,
   error?: string,
-  failed = 0,
+  { failed, cancelled }: Pick<PeriodCounts, 'failed' | 'cancelled'> = { failed: 0, cancelled: 0 },
 ): Question {
   const first = client.preview('replay', { ...letters });
   return {
@@ -80,7 +80,7 @@ export function replayAllQuestion(
     effect: first.then(({ count, isMore }) =>
       count === 0
         ? 'There are none any more.'
-        : `${formatCount(count)}${isMore ? ' or more' : ''} dead ${count === 1 ? 'letter is' : 'letters are'} handled again: events from the first attempt, runs from the step that failed.${failed === 0 ? '' : ` It still fails: ${formatCount(failed)} in 5 min.`}`,
+        : `${formatCount(count)}${isMore ? ' or more' : ''} dead ${count === 1 ? 'letter is' : 'letters are'} handled again: events from the first attempt, runs from the step that failed.${failed === cancelled ? '' : ` In the last 5 min, ${formatCount(failed - cancelled)} failed.`}`,
     ),
     confirm: 'Replay',
     act: async (reason, report) => replayPages(client, letters, await first, reason, report),

@@ -1,8 +1,14 @@
 import type { JSX } from 'preact';
-import type { ErrorGroup, EventDetails, PauseSummary, WaitIntrospection } from '../../server/dashboard/protocol.js';
+import type {
+  ErrorGroup,
+  EventDetails,
+  PauseSummary,
+  PeriodCounts,
+  WaitIntrospection,
+} from '../../server/dashboard/protocol.js';
 import { ActionButton, useActions } from './actions.js';
 import type { Question } from './confirm-dialog.js';
-import { CallArguments, Contents } from './contents.js';
+import { Contents, LoadedContents } from './contents.js';
 import {
   cancelQuestion,
   decideQuestion,
@@ -64,13 +70,13 @@ export interface TypeActionsProps {
   readonly kind: 'type' | 'workflow';
   readonly name: string;
   readonly deadLetters: number;
-  /** Number of failures in the last 5 minutes. */
-  readonly failed: number;
+  /** Counts of the last 5 minutes; absent if they are not known. */
+  readonly recent: { readonly last5Min: PeriodCounts } | undefined;
   readonly paused: PauseSummary | undefined;
 }
 
 /** Actions on an event type or a workflow. */
-export function TypeActions({ kind, name, deadLetters, failed, paused }: TypeActionsProps): JSX.Element | null {
+export function TypeActions({ kind, name, deadLetters, recent, paused }: TypeActionsProps): JSX.Element | null {
   if (useActions() === null) return null;
   return (
     <div class="action-row">
@@ -78,7 +84,7 @@ export function TypeActions({ kind, name, deadLetters, failed, paused }: TypeAct
         <ActionButton
           right="replay"
           label="Replay dead letters"
-          question={({ client }) => replayAllQuestion(client, { type: name }, undefined, failed)}
+          question={({ client }) => replayAllQuestion(client, { type: name }, undefined, recent?.last5Min)}
         />
       )}
       <PauseButton target={{ kind, name }} paused={paused} />
@@ -115,10 +121,22 @@ export function DecideActions({
   if (actions?.may('approve') !== true) return otherwise;
   const { client } = actions;
   const call = { id: wait.id, step: wait.step.name, tool };
-  const ask = (approved: boolean): Question => ({
-    ...decideQuestion(client, call, approved),
-    ...(actions.may('payload') && { details: <CallArguments {...wait} client={client} /> }),
-  });
+  const ask = (approved: boolean): Question => {
+    const question = decideQuestion(client, call, approved);
+    if (!actions.may('payload')) return question;
+    // The audit names who looked.
+    const loading = client.contents(wait.id, '');
+    const { effect } = question;
+    return {
+      ...question,
+      // Nobody decides before the arguments are there, or cannot be had.
+      effect: loading.then(
+        () => effect,
+        () => effect,
+      ),
+      details: <LoadedContents wait={wait} loading={loading} />,
+    };
+  };
   return (
     <div class="action-row">
       <ActionButton right="approve" label="Approve" question={() => ask(true)} />

@@ -38,7 +38,7 @@ export function AgentRuns({ agent, monitor, query }: AgentRunsProps): JSX.Elemen
         data={value?.key === agent ? value : null}
         isEmpty={({ runs }) => runs.length === 0}
         emptyTitle="No recorded runs"
-        hint="Runs of agents that handle events, or that workflows and pipelines run, appear here."
+        hint="Runs of agents in events, workflows and pipelines appear here."
       >
         {({ runs, now }) => (
           <ViewTable caption={`Recent runs of ${agent}, newest first`} columns={RUN_COLUMNS} class="agent-runs-table">

@@ -55,7 +55,11 @@ test('leads with what needs attention, the worst first, each subject once', asyn
   page = await openPage(api, '#/');
   fireEvent.keyDown(document.body, { key: 'k', ctrlKey: true });
   await page.pass(0);
-  expect(options().slice(0, 3)).toEqual(['fulfil25.0% failed in 5 min', 'order.createdwaits 9 min', 'Eventsviewg e']);
+  expect(options().slice(0, 3)).toEqual([
+    'fulfilworkflow, 25.0% failed in 5 min',
+    'order.createdevent type, waits 9 min',
+    'Eventsviewg e',
+  ]);
   expect(options().filter((option) => option?.includes('order.created'))).toHaveLength(1);
 });
 

@@ -46,7 +46,8 @@ export function Palette({ store, navigation, actions, onClose }: PaletteProps): 
       const { path, icon, shortFact } = describeProblem(problem, store.reading.value.hubNow);
       const item = items.find(({ key }) => key === path);
       // The first problem of a subject is its worst.
-      if (item !== undefined && !urgent.has(item.key)) urgent.set(item.key, { ...item, icon, kind: shortFact });
+      if (item !== undefined && !urgent.has(item.key))
+        urgent.set(item.key, { ...item, icon, kind: `${item.kind}, ${shortFact}` });
     }
     return [...urgent.values(), ...items.filter(({ key }) => !urgent.has(key))];
   });

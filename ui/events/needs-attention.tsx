@@ -60,14 +60,16 @@ export function NeedsAttention({ monitor, navigation }: NeedsAttentionProps): JS
               query={navigation.query.value}
             />
           ))}
-          {hasRest && (
-            <li class="problem-rest">
+          {more > 0 && (
+            // While the table is in use, it does not move for a further line.
+            <li class="problem-rest" style={hasRest ? '' : 'position:absolute;inset:auto 0 0 auto'}>
               <button type="button" class="attention-more" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
                 {isOpen ? 'Show fewer' : `+${more} more`}
               </button>
               <span>
                 {!isOpen
-                  ? problems
+                  ? hasRest &&
+                    problems
                       .slice(lines)
                       .map((problem) => describeProblem(problem, monitor.serverNow.value))
                       .map(({ subject, shortFact }) => `${subject} ${shortFact}`)

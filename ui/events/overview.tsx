@@ -86,7 +86,7 @@ function KpiStrip({ store, serverNow }: KpiStripProps): JSX.Element {
           >
             {open ? <Count value={sumOf(open, ({ pending }) => pending)} /> : UNKNOWN}
           </Kpi>
-          <Kpi label="Waiting p95" period="5 min" title="Time until the first attempt">
+          <Kpi label="Waiting p95" period="5 min">
             {formatPercentile(recent?.waitP95Ms ?? null)}
           </Kpi>
           <Kpi label="Running p95" period="5 min">
@@ -104,15 +104,13 @@ function KpiStrip({ store, serverNow }: KpiStripProps): JSX.Element {
 interface KpiProps {
   readonly label: string;
   readonly period: string;
-  /** Facts that the label does not say. */
-  readonly title?: string;
   readonly isFailed?: boolean;
   readonly children: JSX.Element | string;
 }
 
-function Kpi({ label, period, title, isFailed = false, children }: KpiProps): JSX.Element {
+function Kpi({ label, period, isFailed = false, children }: KpiProps): JSX.Element {
   return (
-    <div class="kpi" title={title}>
+    <div class="kpi">
       <dt>
         {label} <span class="kpi-period">{period}</span>
       </dt>

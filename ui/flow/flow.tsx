@@ -291,10 +291,10 @@ function FlowLink({ node, seconds, isLoose, isOpen, query }: FlowLinkProps): JSX
 function FlowTable({ graph, navigation }: { graph: FlowGraph; navigation: Navigation }): JSX.Element {
   const nodeOf = new Map(graph.nodes.map((node) => [node.id, node]));
   const query = navigation.query.value;
-  const linked = new Set(graph.edges.flatMap(({ from, to }) => [from, to]));
-  const loose = graph.nodes
-    .filter(({ id }) => !linked.has(id))
-    .map(({ id, received }) => ({ from: id, to: undefined, relation: undefined, count: received }));
+  const reached = new Set(graph.edges.map(({ to }) => to));
+  const first = graph.nodes
+    .filter(({ id, kind }) => kind !== 'schedule' && !reached.has(id))
+    .map(({ id, received }) => ({ from: null, to: id, relation: null, count: received }));
   const name = (id: string): JSX.Element | undefined => {
     const node = nodeOf.get(id);
     return (
@@ -308,19 +308,19 @@ function FlowTable({ graph, navigation }: { graph: FlowGraph; navigation: Naviga
   return (
     <ViewTable
       caption="Ways between event types, workflows and schedules"
-      columns={['From', 'Relation', 'To', 'Service', 'Events, 5 min', 'Failure rate']}
+      columns={['From', 'Relation', 'To', 'Service', 'Events, 5 min', 'Failure rate of To']}
       class="flow-table"
     >
-      {[...graph.edges, ...loose].map(({ from, to, relation, count }) => {
-        const target = nodeOf.get(to ?? from);
+      {[...graph.edges, ...first].map(({ from, to, relation, count }) => {
+        const target = nodeOf.get(to);
         return (
           <tr key={`${from} ${to} ${relation}`}>
-            <th scope="row">{name(from)}</th>
+            <th scope="row">{from ? name(from) : 'outside'}</th>
             <ViewTableCell label="Relation">{relation ? RELATION_LABEL[relation] : UNKNOWN}</ViewTableCell>
-            <ViewTableCell label="To">{to ? name(to) : UNKNOWN}</ViewTableCell>
+            <ViewTableCell label="To">{name(to)}</ViewTableCell>
             <ViewTableCell label="Service">{target?.service || UNKNOWN}</ViewTableCell>
             <ViewTableCell label="Events, 5 min">{count === null ? UNKNOWN : formatCount(count)}</ViewTableCell>
-            <ViewTableCell label="Failure rate" isFailed={(target?.failed ?? 0) > 0}>
+            <ViewTableCell label="Failure rate of To" isFailed={(target?.failed ?? 0) > 0}>
               {formatPercent(target ? failureRatio({ ...target, cancelled: 0 }) : null)}
             </ViewTableCell>
           </tr>

@@ -1,10 +1,9 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { Icon, type IconName } from './icon.js';
+import { Icon } from './icon.js';
 
 export interface CopyButtonProps {
   readonly label: string;
-  readonly icon?: IconName;
   readonly title?: string;
   /** True to show the button as inline text. */
   readonly isInline?: boolean;
@@ -17,14 +16,7 @@ export interface CopyButtonProps {
 const SHOWN_MS = 2_000;
 
 /** Button that copies a text and shows the outcome for two seconds. */
-export function CopyButton({
-  label,
-  icon = 'copy',
-  title,
-  isInline = false,
-  isIcon = false,
-  text,
-}: CopyButtonProps): JSX.Element {
+export function CopyButton({ label, title, isInline = false, isIcon = false, text }: CopyButtonProps): JSX.Element {
   const [copied, setCopied] = useState<boolean | null>(null);
   useEffect(() => {
     if (copied === null) return;
@@ -41,7 +33,7 @@ export function CopyButton({
         void copyText(text()).then(setCopied);
       }}
     >
-      <Icon name={copied === true ? 'check' : icon} />
+      <Icon name={copied === true ? 'check' : 'copy'} />
       {isIcon ? <span class="visually-hidden">{shown}</span> : shown}
     </button>
   );
@@ -90,17 +82,12 @@ export function ReplayCode({ code }: { code: string }): JSX.Element {
   );
 }
 
-/** Example code in an empty view, with a button that copies it and the place of the documentation. */
+/** Example code in an empty view, with a button that copies it. */
 export function Snippet({ code }: { code: string }): JSX.Element {
   return (
-    <>
-      <div class="snippet">
-        <pre class="code">{code}</pre>
-        <CopyButton label="Copy code" text={() => code} />
-      </div>
-      <p>
-        The documentation has a page per task: <code>node_modules/hubline/docs</code>
-      </p>
-    </>
+    <div class="snippet">
+      <pre class="code">{code}</pre>
+      <CopyButton label="Copy code" text={() => code} />
+    </div>
   );
 }

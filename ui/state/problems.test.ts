@@ -37,7 +37,7 @@ test.each<[Omit<Problem, 'severity' | 'eventType'>, string, string, readonly str
     ['for 9 min'],
   ],
   [{ kind: 'oldest-pending', since: SERVER_NOW - 3_600_000 }, 'the oldest event waits for 1 h', 'waits 1 h', []],
-  [{ kind: 'no-process', service: 'mail', pending: 3 }, 'no process of mail, 3 pending', '3 pending', []],
+  [{ kind: 'no-process', service: 'mail', pending: 3 }, 'no process of mail, 3 pending', 'no process', []],
   [{ kind: 'dead-letters', count: 1 }, '1 open dead letter', '1 open dead letter', []],
   [{ kind: 'approval-waiting', count: 2 }, '2 approvals wait', '2 approvals wait', []],
   [{ kind: 'awaiting-version', count: 1, version: 3 }, '1 run waits for version 3', '1 run waits for version 3', []],

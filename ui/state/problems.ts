@@ -114,7 +114,8 @@ function shareOf({ failed = 0, ended = 0 }: Problem): number | null {
 function shortFactOf(problem: Problem, now: number): string {
   const { kind, pending = 0, since } = problem;
   if (kind === 'failing') return `${formatPercent(shareOf(problem))} failed in 5 min`;
-  if (kind === 'backlog' || kind === 'no-process') return `${formatCount(pending)} pending`;
+  if (kind === 'backlog') return `${formatCount(pending)} pending`;
+  if (kind === 'no-process') return 'no process';
   if (kind === 'oldest-pending' && since !== undefined) return `waits ${formatAge(now - since)}`;
   return factOf(problem, now);
 }

@@ -69,7 +69,7 @@ export function TraceTable({ rows, axis, startedAt, onToggle, selected, query }:
               <span class="visually-hidden"> to </span>
               <span>
                 {formatDuration(axis.span.to - startedAt)}
-                {cutMs > 0 && `, without ${formatDuration(cutMs)} of waits`}
+                {cutMs > 0 && `, ${formatDuration(cutMs)} of waits cut out`}
               </span>
             </th>
           </tr>

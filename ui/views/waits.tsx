@@ -41,7 +41,7 @@ export function Waits({ monitor, navigation }: WaitsProps): JSX.Element {
       aside={<span class="panel-period">times in {viewerTimeZone()}</span>}
       isEmpty={({ waits }) => waits.length === 0}
       emptyTitle="Nothing waits"
-      hint="Runs that wait for an approval, an event, a time, another run or a retry appear here."
+      hint="Runs that wait for an approval, an event or a time appear here."
     >
       {({ waits, approvals, suspended, isTruncated, now: readAt }) => {
         const now = Math.max(monitor.serverNow.value, readAt);
@@ -49,7 +49,7 @@ export function Waits({ monitor, navigation }: WaitsProps): JSX.Element {
         const others = waits.filter(({ step }) => step.kind !== 'approval');
         return (
           <>
-            {isTruncated && <p class="muted">Of {formatCount(suspended)} suspended runs, some are not listed.</p>}
+            {isTruncated && <p class="muted">Of {formatCount(suspended)} suspended runs, some may not be listed.</p>}
             {asking.length > 0 && (
               <>
                 <h3 class="view-part">

@@ -30,6 +30,7 @@ export function Workflows({ monitor, navigation }: WorkflowsProps): JSX.Element 
     () => new Set(monitor.store.health.value?.problems.map((problem) => problem.workflow)),
     [workflows.length],
   );
+  const isLong = useMemo(() => workflows.length > MAX_WHOLE, [workflows.length > 0]);
   const rankOf = (workflow: WorkflowOverview): number => (troubled.has(workflow.name) ? 0 : 1);
   const shown =
     name === null
@@ -53,7 +54,7 @@ export function Workflows({ monitor, navigation }: WorkflowsProps): JSX.Element 
           key={workflow.name}
           workflow={workflow}
           isOpen={workflow.name === name}
-          isFolded={name === null && workflows.length > WHOLE && rankOf(workflow) > 0}
+          isFolded={name === null && isLong && rankOf(workflow) > 0}
           monitor={monitor}
           query={query}
         />
@@ -62,8 +63,8 @@ export function Workflows({ monitor, navigation }: WorkflowsProps): JSX.Element 
   );
 }
 
-/** Number of workflows from which those without problems are shown without their steps and runs. */
-const WHOLE = 3;
+/** Number of workflows above which those without problems are shown without their steps and runs. */
+const MAX_WHOLE = 3;
 
 /** Number of runs on the card of a workflow that is not open. */
 const RUNS_SHOWN = 5;
@@ -118,7 +119,7 @@ function WorkflowCard({ workflow, isOpen, isFolded, monitor, query }: WorkflowCa
         kind="workflow"
         name={name}
         deadLetters={metrics.deadLetters}
-        failed={workflow.recent?.last5Min.failed ?? 0}
+        recent={workflow.recent}
         paused={workflow.paused}
       />
       <h4 class="workflow-period">

@@ -119,7 +119,7 @@ function PanelBody({ row, detail, monitor, navigation }: PanelBodyProps): JSX.El
         kind="type"
         name={row.type}
         deadLetters={event.metrics.deadLetters}
-        failed={event.recent.last5Min.failed}
+        recent={event.recent}
         paused={event.paused}
       />
       <FailureList failures={body?.recentFailures ?? []} serverNow={monitor.serverNow.value} query={query} />
