@@ -123,7 +123,7 @@ export async function explainEvent(
   parts: ExplainParts,
   redactor: Redactor,
   readFleet: () => Promise<ExplainedFleet>,
-  followed = new Set<string>(),
+  followed: Set<string> = new Set(),
 ): Promise<Explanation | undefined> {
   const records = await parts.lookup.find(id);
   const record = records.find(({ endedAt }) => endedAt === undefined) ?? records[0];
