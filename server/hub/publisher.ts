@@ -288,8 +288,8 @@ export class Publisher implements EventPublisher {
   }
 
   /**
-   * Publishes an event or run, after `nextTurn`, which the caller waits for: another promise for each event costs more
-   * than the event. Synchronous if the transport is, and the event has no tags.
+   * Publishes an event or run. The caller waits for `nextTurn` before, so that no event pays for a promise of its own.
+   * Synchronous if the transport is, and the event has no tags.
    */
   send(draft: Draft): Receipt | Promise<Receipt> {
     const envelope = draft.identify(randomUUID());

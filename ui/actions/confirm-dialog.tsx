@@ -11,7 +11,7 @@ export interface Question {
   readonly title: string;
   /** Names the effect. A promise if the server has to say first what the action is about. */
   readonly effect: string | Promise<string>;
-  /** What the user decides on, shown below the effect. */
+  /** Subject of the decision, shown below the effect. */
   readonly details?: JSX.Element;
   /** Label of the button that confirms. */
   readonly confirm: string;

@@ -65,22 +65,21 @@ interface ReplayedLetters {
 /**
  * Replays all open dead letters of a type or an error group that failed until now, in pages.
  *
- * @param error error of the group
- * @param last5Min counts of the last 5 minutes, if they are known
+ * @param known error of the group, and counts of the type in the last 5 minutes
  */
 export function replayAllQuestion(
   client: ActionClient,
   letters: ReplayedLetters,
-  error?: string,
-  { failed, cancelled }: Pick<PeriodCounts, 'failed' | 'cancelled'> = { failed: 0, cancelled: 0 },
+  { error, last5Min }: { readonly error?: string; readonly last5Min?: PeriodCounts | undefined },
 ): Question {
+  const failed = last5Min === undefined ? 0 : last5Min.failed - last5Min.cancelled;
   const first = client.preview('replay', { ...letters });
   return {
     title: `Replay the dead letters of ${letters.type}${error === undefined ? '' : ` with the error "${error}"`}?`,
     effect: first.then(({ count, isMore }) =>
       count === 0
         ? 'There are none any more.'
-        : `${formatCount(count)}${isMore ? ' or more' : ''} dead ${count === 1 ? 'letter is' : 'letters are'} handled again: events from the first attempt, runs from the step that failed.${failed === cancelled ? '' : ` In the last 5 min, ${formatCount(failed - cancelled)} failed.`}`,
+        : `${formatCount(count)}${isMore ? ' or more' : ''} dead ${count === 1 ? 'letter is' : 'letters are'} handled again: events from the first attempt, runs from the step that failed.${failed === 0 ? '' : ` In the last 5 min, ${formatCount(failed)} failed.`}`,
     ),
     confirm: 'Replay',
     act: async (reason, report) => replayPages(client, letters, await first, reason, report),

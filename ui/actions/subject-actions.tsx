@@ -84,7 +84,7 @@ export function TypeActions({ kind, name, deadLetters, recent, paused }: TypeAct
         <ActionButton
           right="replay"
           label="Replay dead letters"
-          question={({ client }) => replayAllQuestion(client, { type: name }, undefined, recent?.last5Min)}
+          question={({ client }) => replayAllQuestion(client, { type: name }, { last5Min: recent?.last5Min })}
         />
       )}
       <PauseButton target={{ kind, name }} paused={paused} />
@@ -101,7 +101,7 @@ export function ErrorGroupActions({ group }: { group: ErrorGroup }): JSX.Element
     <ActionButton
       right="replay"
       label="Replay"
-      question={({ client }) => replayAllQuestion(client, letters, message || name)}
+      question={({ client }) => replayAllQuestion(client, letters, { error: message || name })}
     />
   );
 }

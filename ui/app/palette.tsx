@@ -12,7 +12,7 @@ export interface PaletteItem {
   /** Identity in the list. */
   readonly key: string;
   readonly label: string;
-  /** Kind of the item, such as "event type". */
+  /** Kind of the item, such as "event type", and its problem if it has one. */
   readonly kind: string;
   readonly icon: IconName;
   /** Keys that do the same. */

@@ -65,7 +65,7 @@ export interface BlockerFactsProps {
   readonly query: string;
 }
 
-/** What holds events or a run, with links to what has its slots. */
+/** Names what holds events or a run, with links to what has its slots. */
 export function BlockerFacts({ blocker, now, query }: BlockerFactsProps): JSX.Element {
   const { runId, holders = [], processes = [] } = blocker;
   return (
