@@ -171,7 +171,7 @@ BEGIN
     LEFT JOIN hub.pauses p ON p.service = c.service
     WHERE c.id = p_member AND q.type IN (SELECT type FROM unnest(events)) AND NOT q.is_limited
       AND (p.types IS NULL OR NOT (p.types = '"all"' OR p.types ? q.type))
-      AND NOT EXISTS (SELECT FROM hub.events e WHERE e.queue = q.id AND e.state = 'r');
+      AND (SELECT true FROM hub.events e WHERE e.queue = q.id AND e.state = 'r' ORDER BY e.priority DESC, e.position LIMIT 1) IS NULL;
     took := clock_timestamp() - began;
   END IF;
   WITH sent AS MATERIALIZED (

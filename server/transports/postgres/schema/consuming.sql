@@ -187,7 +187,7 @@ BEGIN
   WITH reported AS (DELETE FROM hub.drop_reports WHERE member = p_member RETURNING report)
   SELECT json_build_object(
     'work', (SELECT coalesce(json_agg(id), '[]') FROM unnest(queues) x(id)
-      WHERE EXISTS (SELECT FROM hub.events e WHERE e.queue = x.id AND e.state = 'r')),
+      WHERE (SELECT true FROM hub.events e WHERE e.queue = x.id AND e.state = 'r' ORDER BY priority DESC, position LIMIT 1)),
     'wakeInMs', CASE WHEN due IS NOT NULL THEN greatest(0, due - hub.now_ms()) END,
     'slotted', hub.slotted(p_member), 'limited', hub.limited(p_member),
     'leased', (SELECT coalesce(json_agg(token), '[]') FROM hub.events WHERE owner = p_member AND state = 'a'),
@@ -344,7 +344,9 @@ BEGIN
       ORDER BY priority DESC, position LIMIT left_n FOR NO KEY UPDATE SKIP LOCKED
     ) next;
     PERFORM hub.lease(seqs, p_member, t);
-    IF cardinality(seqs) < left_n AND EXISTS (SELECT FROM hub.events WHERE queue = p_queue AND state = 'r' AND needs <= version) THEN
+    IF cardinality(seqs) < left_n AND (
+      SELECT true FROM hub.events WHERE queue = p_queue AND state = 'r' AND needs <= version ORDER BY priority DESC, position LIMIT 1
+    ) THEN
       locked_at := t;
     END IF;
   ELSE
@@ -441,6 +443,8 @@ END $$;
 -- @param p_floor position before which it looks for no event of a queue without limits: rows of events that have ended stay in
 -- the index while any transaction lasts. Returns also the lowest position that it leased, of queues
 -- with limits too, and how long it looked at the others.
+-- Whether a queue has ready events is asked with an order and a limit everywhere, whatever the statistics say: EXISTS may become
+-- a join that reads all of them, and without the order an index may serve that has suspended runs too.
 CREATE FUNCTION hub.claim(
   p_member bigint, concurrency int, p_queues int[], busy int[], running int[], p_floor bigint DEFAULT 0
 ) RETURNS json LANGUAGE plpgsql AS $$
@@ -476,7 +480,8 @@ BEGIN
     coalesce(array_agg(x.id ORDER BY x.id) FILTER (WHERE q.is_limited), '{}')
   INTO shared_queues, limited_queues FROM unnest(p_queues) WITH ORDINALITY x(id, place) JOIN hub.queues q ON q.id = x.id
   WHERE (paused IS NULL OR NOT (paused = '"all"' OR paused ? q.type))
-    AND EXISTS (SELECT FROM hub.events e WHERE e.queue = x.id AND e.state = 'r' AND e.position >= CASE WHEN q.is_limited THEN 0 ELSE p_floor END);
+    AND (SELECT true FROM hub.events e WHERE e.queue = x.id AND e.state = 'r'
+      AND e.position >= CASE WHEN q.is_limited THEN 0 ELSE p_floor END ORDER BY priority DESC, position LIMIT 1);
   took := clock_timestamp() - began;
   SELECT concurrency - coalesce(sum(x.running), 0) INTO shared
   FROM unnest(busy, running) x(id, running) JOIN hub.queues q ON q.id = x.id WHERE NOT q.has_slots;
@@ -508,7 +513,7 @@ BEGIN
         FROM unnest(shared_queues) WITH ORDINALITY x(id, place)
         JOIN hub.member_types m ON m.queue = x.id AND m.member = p_member, LATERAL (
           SELECT FROM hub.events WHERE queue = x.id AND state = 'r' AND position >= p_floor
-            AND needs <= coalesce((m.settings ->> 'version')::int, 1) LIMIT shared
+            AND needs <= coalesce((m.settings ->> 'version')::int, 1) ORDER BY priority DESC, position LIMIT shared
         ) found
       )
       SELECT coalesce(array_agg(id ORDER BY place), '{}'), coalesce(array_agg(share ORDER BY place), '{}') INTO open_queues, share_of
@@ -531,9 +536,9 @@ BEGIN
     seqs := seqs || more;
     shared := shared - cardinality(more);
     IF shared > 0 AND EXISTS (
-      SELECT FROM hub.member_types m WHERE m.member = p_member AND m.queue = ANY(shared_queues) AND EXISTS (
-        SELECT FROM hub.events WHERE queue = m.queue AND state = 'r' AND position >= p_floor
-          AND needs <= coalesce((m.settings ->> 'version')::int, 1)
+      SELECT FROM hub.member_types m WHERE m.member = p_member AND m.queue = ANY(shared_queues) AND (
+        SELECT true FROM hub.events WHERE queue = m.queue AND state = 'r' AND position >= p_floor
+          AND needs <= coalesce((m.settings ->> 'version')::int, 1) ORDER BY priority DESC, position LIMIT 1
       )
     ) THEN
       wake := least(wake, t + hub.lock_retry_ms());
@@ -542,7 +547,8 @@ BEGIN
   IF shared <= 0 THEN
     began := clock_timestamp();
     rest := rest || ARRAY(SELECT x.id FROM unnest(shared_queues) x(id)
-      WHERE EXISTS (SELECT FROM hub.events e WHERE e.queue = x.id AND e.state = 'r' AND e.position >= p_floor));
+      WHERE (SELECT true FROM hub.events e WHERE e.queue = x.id AND e.state = 'r' AND e.position >= p_floor
+        ORDER BY priority DESC, position LIMIT 1));
     took := took + (clock_timestamp() - began);
   END IF;
   RETURN json_build_object('wakeInMs', CASE WHEN wake IS NOT NULL THEN greatest(0, wake - hub.now_ms()) END, 'rest', rest,
