@@ -36,8 +36,8 @@ export interface ConsumerParts {
 /** Claim that is about to be sent. */
 interface NextClaim {
   readonly args: readonly Argument[];
-  /** Starts what the reply has. */
-  take(reply: unknown): void;
+  /** Starts what the reply has. Returns true if that is something. */
+  take(reply: unknown): boolean;
   /** The call failed: its queues may still have events. */
   restore(): void;
 }
@@ -148,7 +148,8 @@ export class Consumer implements NotificationListener, EventStarter {
     this.#isBeating = true;
     this.#beat();
     this.#claim();
-    await this.#claiming;
+    // One may follow that was wanted meanwhile.
+    while (this.#claiming !== undefined) await this.#claiming;
   }
 
   /**
@@ -374,14 +375,19 @@ export class Consumer implements NotificationListener, EventStarter {
     // The reply of the claim under way may open queues.
     if (this.#claiming === undefined ? !this.#mayClaim : this.#isClosing || loneEvents.isReserved) return;
     this.#isClaimWanted = true;
-    if (this.#claiming === undefined) this.#follow(this.#claimAll());
+    if (this.#claiming === undefined) this.#follow(this.#claimNow());
   }
 
-  #follow(claiming: Promise<void>): void {
-    this.#claiming = claiming.finally(() => {
+  /** @param claiming resolves with true if handlers have started */
+  #follow(claiming: Promise<boolean>): void {
+    this.#claiming = claiming.then((hasStarted) => {
       this.#claiming = undefined;
       // Wanted since the last look at it.
-      if (this.#isClaimWanted) this.#claim([]);
+      if (!this.#isClaimWanted) return;
+      // Of handlers that return at once, the outcomes are on their way in the next turn, in a call that claims for all free
+      // slots. A claim before it would take some of them, and so would each one after it.
+      if (hasStarted) setImmediate(() => setImmediate(() => this.#claim([])));
+      else this.#claim([]);
     });
   }
 
@@ -398,19 +404,18 @@ export class Consumer implements NotificationListener, EventStarter {
     return running.length + this.#reserved - freed < this.#concurrency;
   }
 
-  async #claimAll(): Promise<void> {
+  async #claimNow(): Promise<boolean> {
     const { logger, database } = this.#parts;
-    while (this.#isClaimWanted && this.#mayClaim) {
-      this.#isClaimWanted = false;
-      this.#isDue = false;
-      const { args, take, restore } = this.#nextClaim(this.#open, new Set());
-      try {
-        await this.#noting(async () => take(await this.#session.call('claim', args)));
-      } catch (error) {
-        restore();
-        logger.warn({ err: error }, 'could not take events; the transport repeats it');
-        this.#wakeIn(database.settings.pollIntervalMs);
-      }
+    this.#isClaimWanted = false;
+    this.#isDue = false;
+    const { args, take, restore } = this.#nextClaim(this.#open, new Set());
+    try {
+      return await this.#noting(async () => take(await this.#session.call('claim', args)));
+    } catch (error) {
+      restore();
+      logger.warn({ err: error }, 'could not take events; the transport repeats it');
+      this.#wakeIn(database.settings.pollIntervalMs);
+      return false;
     }
   }
 
@@ -428,14 +433,15 @@ export class Consumer implements NotificationListener, EventStarter {
     const record = (): Promise<unknown> => this.#recorder.persist('conclude', args);
     if (!mayClaim || open.size === 0 || this.#floor.until > 0 || !this.#hasRoom(freed.size)) return record();
     const claim = this.#nextClaim(open, freed);
+    let hasStarted = false;
     // Not repeated: each repetition would claim more.
     const concluding = this.#noting(async () => {
       const reply = readFields(await this.#parts.database.call('conclude_and_claim', [...args, ...claim.args]));
       if (reply['claimed'] === null) claim.restore();
-      else claim.take(reply['claimed']);
+      else hasStarted = claim.take(reply['claimed']);
       return reply['results'];
     });
-    this.#follow(concluding.then(() => {}, claim.restore));
+    this.#follow(concluding.catch(claim.restore).then(() => hasStarted));
     return concluding.catch(record);
   }
 
@@ -463,7 +469,7 @@ export class Consumer implements NotificationListener, EventStarter {
     return {
       args: [this.#member, concurrency, queues, [...running.keys()], [...running.values()], position],
       take: (reply) => {
-        if (reply === null) return;
+        if (reply === null) return false;
         const fields = readFields(reply);
         const { deliveries, wakeInMs, rest } = fields;
         if (wakeInMs !== null) this.#wakeIn(readNumber(wakeInMs));
@@ -471,6 +477,7 @@ export class Consumer implements NotificationListener, EventStarter {
         else this.#learnFloor(fields);
         for (const queue of readList(rest)) this.#open.add(readNumber(queue));
         this.#take(readList(deliveries));
+        return readList(deliveries).length > 0;
       },
       restore: () => {
         for (const queue of queues) this.#open.add(queue);
