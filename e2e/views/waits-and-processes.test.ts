@@ -73,7 +73,7 @@ test('waits show run, tool, start, time limit and the code that approves', async
 
   const approval = page.getByRole('row', { name: /ticket\.opened/ });
   await expect(approval).toContainText('refund');
-  await expect(approval.locator('[data-label="Timeout"]')).toContainText('in 2 h');
+  await expect(approval.locator('[data-label="Until"]')).toContainText('in 2 h');
   // Either run may be the first that waits.
   const wait = (await hub.waits()).waits.find(({ type }) => type === 'ticket.opened');
   const approvalId = wait?.step.waitsFor?.event?.key ?? '';
@@ -239,7 +239,7 @@ test('new views: headings, tables with captions, and a text for each state', { t
       - heading "Approvals 1" [level=3]
       - table "Calls of tools that wait for an approval":
         - rowgroup:
-          - row "Run Call Since Timeout Decision"
+          - row "Run Call Since Until Decision"
         - rowgroup:
           - row:
             - rowheader:

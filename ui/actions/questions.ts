@@ -79,7 +79,7 @@ export function replayAllQuestion(
     effect: first.then(({ count, isMore }) =>
       count === 0
         ? 'There are none any more.'
-        : `${formatCount(count)}${isMore ? ' or more' : ''} dead ${count === 1 ? 'letter is' : 'letters are'} handled again: events from the first attempt, runs from the step that failed.${failed === 0 ? '' : ` In the last 5 min, ${formatCount(failed)} failed.`}`,
+        : `${failed === 0 ? '' : `${formatCount(failed)} failed in 5 min. `}${formatCount(count)}${isMore ? ' or more' : ''} dead ${count === 1 ? 'letter is' : 'letters are'} handled again, runs from the step that failed.`,
     ),
     confirm: 'Replay',
     act: async (reason, report) => replayPages(client, letters, await first, reason, report),
@@ -167,14 +167,14 @@ export function eraseQuestion(client: ActionClient, requestId: string): Question
 /** Decides on the call of a tool. */
 export function decideQuestion(
   client: ActionClient,
-  { id, step, tool }: { readonly id: string; readonly step: string; readonly tool: string },
+  { id, type, step, tool }: Record<'id' | 'type' | 'step' | 'tool', string>,
   approved: boolean,
 ): Question {
   return {
     title: `${approved ? 'Approve' : 'Refuse'} the call of ${tool}?`,
     effect: approved
-      ? 'The tool is executed with the arguments that the model chose.'
-      : 'The tool is not executed. The model receives the refusal, and your reason.',
+      ? `${type} ${id.slice(0, 8)} executes it with the arguments that the model chose.`
+      : `The model of ${type} ${id.slice(0, 8)} receives the refusal, and your reason.`,
     confirm: approved ? 'Approve' : 'Refuse',
     act: async (reason) => {
       await client.act('approve', { id, step, approved, ...reasonOf(reason) });

@@ -120,7 +120,7 @@ export function DecideActions({
   const actions = useActions();
   if (actions?.may('approve') !== true) return otherwise;
   const { client } = actions;
-  const call = { id: wait.id, step: wait.step.name, tool };
+  const call = { id: wait.id, type: wait.type, step: wait.step.name, tool };
   const ask = (approved: boolean): Question => {
     const question = decideQuestion(client, call, approved);
     if (!actions.may('payload')) return question;

@@ -87,7 +87,7 @@ test('a row shows the runs, failures and tokens of an agent', async () => {
   expect(cellsOf('priced')).toMatchObject({
     'Runs, since start': '41 running2 suspended1 failed',
     'Failure rate, since start': '25.0%',
-    'Tokens, 24 h': '300100% of all agentslimit 2M per 1 h',
+    'Tokens, 24 h': '300limit 2M per 1 h',
     'Tokens per run, since start': '408 cached2 reasoningbudget 9,000',
     'Cost, 24 h': '1.25limit 5.00 per 1 d and key',
     'p95, since start': '~3.4 s',

@@ -37,7 +37,7 @@ export function Agents({ monitor, navigation }: AgentsProps): JSX.Element {
     <ViewSection
       view="agents"
       store={store}
-      aside={<span class="panel-period">costs in the currency of your prices</span>}
+      aside={<span class="panel-period">costs in your currency</span>}
       isEmpty={agents.length === 0}
       unknown={agents.some(({ name }) => name === open) ? null : open}
       hint={
@@ -266,7 +266,7 @@ function AgentRow({ agent, uses, isOpen, now, allTokens, query }: AgentRowProps)
       <ViewTableCell label="p95, since start">{formatPercentile(durationMs?.p95 ?? null)}</ViewTableCell>
       <ViewTableCell label="Tokens, 24 h">
         <Count value={day.tokens} />
-        <ShareBar share={allTokens === 0 ? 0 : day.tokens / allTokens} />
+        {day.tokens < allTokens && <ShareBar share={day.tokens / allTokens} />}
         {limitNotes(agent, 'tokens')}
       </ViewTableCell>
       <ViewTableCell label="Cost, 24 h">

@@ -47,7 +47,9 @@ export function HourBars({ label, bars, now, format }: HourBarsProps): JSX.Eleme
               style={{ blockSize: max === 0 ? '0' : `${((value ?? 0) / max) * 100}%` }}
               data-any={(value ?? 0) > 0}
             />
-            {index % LABEL_EVERY === 0 && <span class="hour-tick">{formatTick(at)}</span>}
+            {(index % LABEL_EVERY === 0 || endAt > now) && (
+              <span class="hour-tick">{endAt > now ? 'now' : formatTick(at)}</span>
+            )}
           </span>
         ))}
       </div>

@@ -77,6 +77,8 @@ export function TimeChart(props: TimeChartProps): JSX.Element {
       : { from: points[firstSelected ?? 0]?.at ?? from, to: points[lastSelected ?? 0]?.endAt ?? to };
   const ticks = timeTicks(from, to, Math.max(1, width / TICK_DISTANCE), -new Date(now).getTimezoneOffset() * 60_000);
   const per = shape.unit.factor === 1 ? '/s' : '/min';
+  // Few failures beside many events.
+  const isRare = per === '/s' && shape.failedTop < 1;
   return (
     <div class="chart" style={{ '--plot': `${height}px` }}>
       <div class="chart-scale" aria-hidden="true">
@@ -87,8 +89,8 @@ export function TimeChart(props: TimeChartProps): JSX.Element {
         <span>{scaleText(shape.top / 2)}</span>
         <span>0</span>
         <span class={shape.failedTop > 0 ? 'tone-failed' : ''}>
-          {countText(shape.failedTop)}
-          {shape.failedTop > 0 && per}
+          {countText(isRare ? 60 * shape.failedTop : shape.failedTop)}
+          {shape.failedTop > 0 && (isRare ? '/min' : per)}
         </span>
       </div>
       <div
@@ -233,7 +235,7 @@ function ChartTooltip({ point, before, now, x, isFlipped, selected }: ChartToolt
         {selected === undefined && isCurrent && <span class="muted"> so far</span>}
       </p>
       {coveredMs === 0 ? (
-        <p class="muted">No data: the hub did not run.</p>
+        <p class="muted">No data</p>
       ) : (
         <dl>
           <Line icon="dot" tone="received" label="Received" value={formatCount(received)}>

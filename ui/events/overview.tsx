@@ -5,7 +5,6 @@ import { emitCode } from '../format/hub-code.js';
 import { formatCount, formatPercent, formatRate, UNKNOWN } from '../format/number.js';
 import { Snippet } from '../shared/copy-button.js';
 import { Count } from '../shared/counts.js';
-import { sumOf } from '../shared/lists.js';
 import { EmptyState } from '../shared/view-section.js';
 import { rangeRate, sumRange } from '../state/event-row.js';
 import type { HubStore, Totals } from '../state/hub-store.js';
@@ -56,10 +55,7 @@ function KpiStrip({ store, serverNow }: KpiStripProps): JSX.Element {
     : ((recent && ratePerSecond(recent.minutes, hubNow, startedAt)) ?? null);
   const received = isSelected ? counts?.received : metrics?.received;
   const failed = counts && counts.failed - counts.cancelled;
-  // As the problems above, which count runs too.
-  const open = metrics && [metrics, ...store.workflows.value.map((workflow) => workflow.metrics)];
-  const suspended = sumOf(open ?? [], (counts) => counts.suspended);
-  const oldest = Math.min(...(open ?? []).map(({ oldestPendingAt = Number.POSITIVE_INFINITY }) => oldestPendingAt));
+  const { suspended = 0, oldestPendingAt } = metrics ?? {};
   const periodOf = (period: string): string => (isSelected ? 'selected' : period);
   return (
     <dl class="kpis">
@@ -77,14 +73,14 @@ function KpiStrip({ store, serverNow }: KpiStripProps): JSX.Element {
           <Kpi
             label="Pending"
             period={
-              suspended > 0
-                ? `${formatCount(suspended)} suspended`
-                : Number.isFinite(oldest)
-                  ? `oldest ${formatAge(serverNow - oldest)}`
+              oldestPendingAt !== undefined
+                ? `oldest ${formatAge(serverNow - oldestPendingAt)}`
+                : suspended > 0
+                  ? `${formatCount(suspended)} suspended`
                   : 'now'
             }
           >
-            {open ? <Count value={sumOf(open, ({ pending }) => pending)} /> : UNKNOWN}
+            {metrics ? <Count value={metrics.pending} /> : UNKNOWN}
           </Kpi>
           <Kpi label="Waiting p95" period="5 min">
             {formatPercentile(recent?.waitP95Ms ?? null)}

@@ -18,7 +18,6 @@ import {
   type FlowSource,
   flowGraph,
   flowId,
-  MAX_NODES,
 } from './flow-graph.js';
 import { layoutFlow, type PlacedEdge } from './flow-layout.js';
 
@@ -44,9 +43,7 @@ export function Flow({ monitor, navigation }: FlowProps): JSX.Element {
       store={store}
       aside={
         <span class="flow-aside">
-          <span class="panel-period">
-            last 5 min{isGrouped && ` · more than ${MAX_NODES} names, grouped by prefix`}
-          </span>
+          <span class="panel-period">last 5 min{isGrouped && ' · grouped by prefix'}</span>
           {idle > 0 && !isTable && (
             <button type="button" class="chip" aria-pressed={isWhole} onClick={() => setWhole(!isWhole)}>
               {formatCount(idle)} idle
@@ -69,8 +66,8 @@ export function Flow({ monitor, navigation }: FlowProps): JSX.Element {
       ) : (
         <>
           <p class="flow-keys">
-            <span>starts, or follows a success or any end</span>
-            <span class="is-failure">follows a failure</span>
+            <span>on start, success or end</span>
+            <span class="is-failure">on failure</span>
             <span class="is-invoke">invokes</span>
             <span class="is-schedule">schedule</span>
             <span class="is-none">no event in 5 min</span>

@@ -9,7 +9,7 @@ const LOOKS: ReadonlyMap<string, Look> = new Map([
   ['delayed', ['clock', 'Delayed', 'suspended']],
   ['active', ['running', 'Running', 'active']],
   ['retrying', ['refresh', 'Retrying', 'retrying']],
-  ['suspended', ['pause', 'Suspended', 'suspended']],
+  ['suspended', ['clock', 'Suspended', 'suspended']],
   ['completed', ['check', 'Completed', 'completed']],
   ['filtered', ['check', 'Filtered', 'waiting']],
   ['failed', ['triangle', 'Failed', 'failed']],

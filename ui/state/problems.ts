@@ -74,8 +74,8 @@ function releaseOf({ since }: Problem, releases: readonly StartedRelease[]): str
   // The time of a problem is that of a minute of counts.
   const before = releases.filter(({ at }) => at <= since + MINUTE_MS && since - at <= RELEASE_MS);
   return before.slice(-1).map(({ at, label }) => {
-    const release = `release ${label.replace(' · ', ' of ')}`;
-    return since - at < MINUTE_MS ? `since ${release}` : `began ${formatAge(since - at)} after ${release}`;
+    const release = label.replace(' · ', ' of ');
+    return since - at < MINUTE_MS ? `more since ${release}` : `began ${formatAge(since - at)} after ${release}`;
   });
 }
 

@@ -22,7 +22,7 @@ export interface SchedulesProps {
   readonly navigation: Navigation;
 }
 
-const COLUMNS = ['Schedule', 'Starts', 'Due', 'Last', 'Outcome', 'Next', 'Processes'] as const;
+const COLUMNS = ['Schedule', 'Starts', 'Repeats', 'Last', 'Outcome', 'Next', 'Processes'] as const;
 
 /** View of the schedules of all services. */
 export function Schedules({ monitor, navigation }: SchedulesProps): JSX.Element {
@@ -196,7 +196,7 @@ function ScheduleRow({ schedule, outlook, isOpen, now, query }: ScheduleRowProps
           </>
         )}
       </ViewTableCell>
-      <ViewTableCell label="Due">
+      <ViewTableCell label="Repeats">
         {whenText(schedule, outlook)}
         {schedule.cron !== undefined && outlook?.words !== undefined && (
           <ViewTableNote>

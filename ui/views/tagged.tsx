@@ -45,7 +45,7 @@ export function Tagged({ monitor, navigation }: TaggedProps): JSX.Element {
             now={Math.max(monitor.serverNow.value, readAt)}
             query={query}
           />
-          {isTruncated && <p class="muted">There are older ones: the command hubline search lists them.</p>}
+          {isTruncated && <p class="muted">The command hubline search lists older ones.</p>}
         </>
       )}
     </LoadedView>

@@ -87,7 +87,8 @@ export function traceRows(events: readonly EventDetails[], now: number, model?: 
 }
 
 function eventRow(event: EventDetails, depth: number, now: number): TraceRow {
-  const { kind, type, service, status, waitMs, error, dueAt, omittedSteps = 0 } = event;
+  const { kind, type, service, status, waitMs, acceptedAt, endedAt, error, dueAt, omittedSteps = 0 } = event;
+  const ran = ranMs(event, now);
   const note = error?.message ?? (status === 'delayed' && dueAt !== undefined ? 'waits for its time' : '');
   const omitted = omittedSteps === 0 ? '' : `the first ${formatCount(omittedSteps)} steps are left out`;
   return {
@@ -97,8 +98,9 @@ function eventRow(event: EventDetails, depth: number, now: number): TraceRow {
     name: type,
     state: status,
     bars: eventBars(event, now),
-    waitedMs: waitMs ?? null,
-    ranMs: ranMs(event, now),
+    // Of a run, also between its steps.
+    waitedMs: event.steps === undefined ? (waitMs ?? null) : Math.max(0, (endedAt ?? now) - acceptedAt - (ran ?? 0)),
+    ranMs: ran,
     note: [note, omitted].filter((text) => text !== '').join(' · '),
     progress: event.progress ?? null,
     event,

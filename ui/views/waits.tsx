@@ -22,7 +22,7 @@ export interface WaitsProps {
   readonly navigation: Navigation;
 }
 
-const APPROVAL_COLUMNS = ['Run', 'Call', 'Since', 'Timeout', 'Decision'] as const;
+const APPROVAL_COLUMNS = ['Run', 'Call', 'Since', 'Until', 'Decision'] as const;
 const WAIT_COLUMNS = ['Run', 'Waits for', 'Since', 'Until'] as const;
 
 /** Numbers of rows that are shown first: the lists may have hundreds. */
@@ -49,7 +49,12 @@ export function Waits({ monitor, navigation }: WaitsProps): JSX.Element {
         const others = waits.filter(({ step }) => step.kind !== 'approval');
         return (
           <>
-            {isTruncated && <p class="muted">Of {formatCount(suspended)} suspended runs, some may not be listed.</p>}
+            {isTruncated && (
+              <p class="muted">
+                {formatCount(new Set(waits.map(({ id }) => id)).size)} of {formatCount(suspended)} suspended runs are
+                listed.
+              </p>
+            )}
             {asking.length > 0 && (
               <>
                 <h3 class="view-part">
@@ -110,7 +115,7 @@ interface RowProps {
 
 function ApprovalRow({ wait, now, query, transport }: RowProps & { transport: string | undefined }): JSX.Element {
   const { step } = wait;
-  const { event, dueAt } = step.waitsFor ?? {};
+  const { event } = step.waitsFor ?? {};
   const code = event && approveCode({ runId: wait.id, step: step.name, type: event.type }, transport);
   return (
     <tr>
@@ -122,9 +127,7 @@ function ApprovalRow({ wait, now, query, transport }: RowProps & { transport: st
         <Name>{step.name}</Name>
       </ViewTableCell>
       <SinceCell wait={wait} now={now} />
-      <ViewTableCell label="Timeout">
-        {dueAt === undefined ? 'none' : <MomentAndAge at={dueAt} now={now} />}
-      </ViewTableCell>
+      <UntilCell wait={wait} now={now} />
       <ViewTableCell label="Decision">
         <DecideActions
           wait={wait}
@@ -160,12 +163,7 @@ function ToolRows({ tool, waits, isTruncated, now, query, transport }: ToolRowsP
           <span class="muted">· the oldest waits for {formatAge(now - since)}</span>
         </th>
       </tr>
-      <BoundedRows
-        items={waits}
-        limit={SHOWN_APPROVALS}
-        noun={`approvals of ${tool}`}
-        columns={APPROVAL_COLUMNS.length}
-      >
+      <BoundedRows items={waits} limit={SHOWN_APPROVALS} noun="approvals" columns={APPROVAL_COLUMNS.length}>
         {(wait) => <ApprovalRow key={keyOf(wait)} wait={wait} now={now} query={query} transport={transport} />}
       </BoundedRows>
     </>
@@ -200,12 +198,7 @@ function GroupRows({
           <ListedCount count={waits.length} isTruncated={isTruncated} />
         </th>
       </tr>
-      <BoundedRows
-        items={waits}
-        limit={SHOWN_WAITS}
-        noun={isTruncated ? 'listed runs' : 'runs'}
-        columns={WAIT_COLUMNS.length}
-      >
+      <BoundedRows items={waits} limit={SHOWN_WAITS} noun="runs" columns={WAIT_COLUMNS.length}>
         {(wait) => <WaitRow key={keyOf(wait)} wait={wait} now={now} query={query} />}
       </BoundedRows>
     </>
@@ -213,7 +206,6 @@ function GroupRows({
 }
 
 function WaitRow({ wait, now, query }: RowProps): JSX.Element {
-  const { dueAt } = wait.step.waitsFor ?? {};
   return (
     <tr>
       <th scope="row">
@@ -221,9 +213,7 @@ function WaitRow({ wait, now, query }: RowProps): JSX.Element {
       </th>
       <ViewTableCell label="Waits for">{waitText(wait.step)}</ViewTableCell>
       <SinceCell wait={wait} now={now} />
-      <ViewTableCell label="Until">
-        {dueAt === undefined ? 'no limit' : <MomentAndAge at={dueAt} now={now} />}
-      </ViewTableCell>
+      <UntilCell wait={wait} now={now} />
     </tr>
   );
 }
@@ -241,6 +231,15 @@ function SinceCell({ wait: { step }, now }: Pick<RowProps, 'wait' | 'now'>): JSX
   return (
     <ViewTableCell label="Since">
       <Ago at={since} now={now} />
+    </ViewTableCell>
+  );
+}
+
+function UntilCell({ wait: { step }, now }: Pick<RowProps, 'wait' | 'now'>): JSX.Element {
+  const { dueAt } = step.waitsFor ?? {};
+  return (
+    <ViewTableCell label="Until">
+      {dueAt === undefined ? 'no limit' : <MomentAndAge at={dueAt} now={now} />}
     </ViewTableCell>
   );
 }

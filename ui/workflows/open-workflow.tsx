@@ -190,6 +190,6 @@ function listPeriod(
   if (filter === 'waiting' && suspended > waiting.length) {
     return `the ${formatCount(waiting.length)} that wait longest of ${formatCount(suspended)}`;
   }
-  const lastFailed = read.failed === 0 ? '' : `, the last ${formatCount(read.failed)} that failed,`;
-  return `the ${formatCount(read.newest)} newest${lastFailed} and those that wait longest`;
+  const first = read.failed === 0 ? '' : `the last ${formatCount(read.failed)} that failed, then `;
+  return `${first}the ${formatCount(read.newest)} newest and those that wait longest`;
 }

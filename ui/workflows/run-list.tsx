@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import type { RunIntrospection, StepIntrospection } from '../../server/dashboard/protocol.js';
 import { formatMoment } from '../format/clock-time.js';
 import { formatAge, formatAgo, formatDuration } from '../format/duration.js';
-import { counted, formatCount } from '../format/number.js';
+import { counted, formatCount, maskDigits } from '../format/number.js';
 import { IdLink } from '../shared/links.js';
 import { sumOf } from '../shared/lists.js';
 import { lookOf, StateLabel } from '../shared/states.js';
@@ -23,23 +23,34 @@ export function RunList({ runs, serverNow, query }: RunListProps): JSX.Element {
   const kept = useKept();
   return (
     <ol class="runs" aria-label="Recent runs">
-      {runs.map((run) => {
+      {runs.map((run, index) => {
         const { id, status, acceptedAt, endedAt } = run;
-        const line = (): JSX.Element => <RunLine key={id} run={run} serverNow={serverNow} query={query} />;
+        // Many runs in a row may fail alike.
+        const hasError = errorOf(run) !== errorOf(runs[index - 1]);
+        const line = (): JSX.Element => (
+          <RunLine key={id} run={run} hasError={hasError} serverNow={serverNow} query={query} />
+        );
         // What the line of an ended run shows changes with the time alone.
         return endedAt === undefined
           ? line()
-          : kept(id, `${status} ${endedAt} ${formatAgo(serverNow - acceptedAt)} ${query}`, line);
+          : kept(id, `${status} ${endedAt} ${formatAgo(serverNow - acceptedAt)} ${hasError} ${query}`, line);
       })}
     </ol>
   );
 }
 
-interface RunLineProps extends Omit<RunListProps, 'runs'> {
-  readonly run: RunIntrospection;
+/** Returns the error of a run, without its numbers. */
+function errorOf(run: RunIntrospection | undefined): string {
+  return run?.error === undefined ? '' : `${run.attempt} ${run.error.name} ${maskDigits(run.error.message)}`;
 }
 
-function RunLine({ run, serverNow, query }: RunLineProps): JSX.Element {
+interface RunLineProps extends Omit<RunListProps, 'runs'> {
+  readonly run: RunIntrospection;
+  /** Its error is not that of the run above. */
+  readonly hasError: boolean;
+}
+
+function RunLine({ run, hasError, serverNow, query }: RunLineProps): JSX.Element {
   const { id, status, attempt, acceptedAt, endedAt, error, inbox } = run;
   const note = error === undefined ? waitNote(run, serverNow) : undefined;
   return (
@@ -48,12 +59,10 @@ function RunLine({ run, serverNow, query }: RunLineProps): JSX.Element {
         <StateLabel state={status} />
         <IdLink id={id} name="run" query={query} />
         <Segments run={run} serverNow={serverNow} />
-        <span class="run-total" title={endedAt === undefined ? 'Since acceptance' : 'From acceptance to end'}>
-          {formatTaken(status, (endedAt ?? serverNow) - acceptedAt)}
-        </span>
+        <span class="run-total">{formatTaken(status, (endedAt ?? serverNow) - acceptedAt)}</span>
         <Ago at={acceptedAt} now={serverNow} />
       </div>
-      {error && (
+      {error && hasError && (
         <p class="run-note" title={error.message}>
           <strong class="tone-failed">{error.name}</strong> {error.message}
           {attempt > 1 && <span class="muted"> · attempt {attempt}</span>}

@@ -159,20 +159,18 @@ function ReachedNode({ step, selection }: ReachedNodeProps): JSX.Element {
           </button>
         )}
         {times > 1 && (
-          <span class="muted" title="Most elements or repetitions in one run">
+          <span class="muted">
             ×{formatCount(times)}
             {isCut && '+'}
           </span>
         )}
       </span>
       <span class="node-line">
-        <span class="muted" title="Median duration in the newest runs">
-          {medianMs === undefined ? UNKNOWN : formatDuration(medianMs)}
-        </span>
+        <span class="muted">{medianMs === undefined ? UNKNOWN : formatDuration(medianMs)}</span>
         <span class="node-counts">
           {waiting > 0 && (
-            <span class="node-count is-suspended" title="Runs that wait here now">
-              <Icon name="pause" />
+            <span class="node-count is-suspended">
+              <Icon name="clock" />
               <span class="visually-hidden">Waiting now: </span>
               {formatCount(waiting)}
               {selection?.isCut && '+'}
@@ -237,14 +235,12 @@ function StepNode({ step, query }: { step: StepSummary; query: string }): JSX.El
         )}
       </span>
       <span class="node-line">
-        <span class="muted" title="Median duration in the newest runs">
-          {medianMs === null ? UNKNOWN : formatDuration(medianMs)}
-        </span>
+        <span class="muted">{medianMs === null ? UNKNOWN : formatDuration(medianMs)}</span>
         <span class="node-counts">
           {CURRENT.filter((status) => runs[status] > 0).map((status) => {
             const [icon, label] = lookOf(status);
             return (
-              <span key={status} class={`node-count is-${status}`} title={`${label} now`}>
+              <span key={status} class={`node-count is-${status}`}>
                 <Icon name={icon} />
                 <span class="visually-hidden">{label}: </span>
                 {runs[status]}
@@ -252,7 +248,7 @@ function StepNode({ step, query }: { step: StepSummary; query: string }): JSX.El
             );
           })}
           {runs.failed > 0 && (
-            <span class="node-count is-failed" title="Failure rate in the last runs">
+            <span class="node-count is-failed">
               <Icon name="triangle" />
               <span class="visually-hidden">Failure rate: </span>
               {formatPercent(failureRatio)}

@@ -77,7 +77,7 @@ test.each<[Partial<StepIntrospection>, string]>([
     { kind: 'event', waitsFor: { since: 0, event: { type: 'paid' }, runId: '0123456789' } },
     'event paid or run 01234567',
   ],
-  [{ kind: 'sleep', waitsFor: { since: 0, dueAt: 1 } }, 'the end of its sleep'],
+  [{ kind: 'sleep', waitsFor: { since: 0, dueAt: 1 } }, 'its time'],
   [{ kind: 'run', waitsFor: { since: 0, dueAt: 1 } }, 'the next attempt'],
 ])('%j waits for %s', (step, text) => {
   expect(waitText({ name: 's', kind: 'sleep', status: 'waiting', ...step })).toBe(text);

@@ -112,7 +112,7 @@ export function waitText({ kind, waitsFor: { event, runId } = { since: 0 } }: St
     ...(runId === undefined ? [] : [`run ${runId.slice(0, 8)}`]),
   ];
   if (targets.length > 0) return targets.join(' or ');
-  return kind === 'sleep' ? 'the end of its sleep' : 'the next attempt';
+  return kind === 'sleep' ? 'its time' : 'the next attempt';
 }
 
 /** Event that is emitted when another event or a workflow run ends. */

@@ -149,10 +149,7 @@ function RecentRuns({ workflow, monitor, query }: Omit<WorkflowCardProps, 'isOpe
   return (
     <>
       <h4 class="workflow-period">
-        Steps{' '}
-        <span class="panel-period">
-          {runs.length === 0 ? 'no run yet' : `median duration and failures of the ${last}`}
-        </span>
+        Steps <span class="panel-period">{runs.length === 0 ? 'no run yet' : `median of the ${last}`}</span>
       </h4>
       <WorkflowGraph
         workflow={workflow}
@@ -162,7 +159,7 @@ function RecentRuns({ workflow, monitor, query }: Omit<WorkflowCardProps, 'isOpe
       />
       <div class="workflow-runs">
         <h4>
-          Recent runs <span class="panel-period">failed first</span>
+          Recent runs <span class="panel-period">failed first · each bar is 100% of its run</span>
         </h4>
         {runs.length === 0 ? (
           <p class="muted">None yet.</p>

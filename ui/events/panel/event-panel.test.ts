@@ -17,12 +17,12 @@ test.each<[string, EventOverview]>([
     eventOf('a', countsOf(12, 0, { pending: 2, suspended: 2 }), { recent: recentOf(periodOf(12)) }),
   ],
   [
-    '9 pending, the oldest for 1 min. No event in 5 min',
+    '9 pending, the oldest for 1 min',
     eventOf('a', countsOf(9, 0, { pending: 9, oldestPendingAt: SERVER_NOW - 60_000 }), {
       recent: recentOf(periodOf(0)),
     }),
   ],
-  ['No event in 5 min, the last one 2 h ago', eventOf('a', countsOf(1, 0, { lastReceivedAt: SERVER_NOW - 7_200_000 }))],
+  ['No event in 5 min, last 2 h ago', eventOf('a', countsOf(1, 0, { lastReceivedAt: SERVER_NOW - 7_200_000 }))],
   ['No event was received since the start', eventOf('a')],
 ])('%s', (expected, event) => {
   expect(statusSentence(event, SERVER_NOW)).toBe(expected);

@@ -56,7 +56,7 @@ export function EventPanel({ type, monitor, navigation }: EventPanelProps): JSX.
         <p class="panel-note muted">The snapshot has no details of this event type.</p>
       )}
       {row && <PanelBody key={type} row={row} detail={detail} monitor={monitor} navigation={navigation} />}
-      {!row && store.hub.value && <p class="panel-note">No event type with this name is registered.</p>}
+      {!row && store.hub.value && <p class="panel-note">No such event type is registered.</p>}
     </aside>
   );
 }
@@ -80,14 +80,14 @@ function PanelStatus({ row, body, monitor, query }: PanelStatusProps): JSX.Eleme
     <p class={`panel-status is-${status}`}>
       <StatusBadge status={status} failingRatio={failingRatio(row)} cause={row.cause} hasWord />
       <span>
-        {statusSentence(event, serverNow, failing, releaseMarks(releases.value))}
-        {backlog !== null && <span class="panel-backlog">{backlog}</span>}
         {(body?.backlog?.bottlenecks ?? []).map(({ service, ...blocker }) => (
-          <span key={`${service} ${blocker.kind}`} class="panel-backlog">
+          <span key={`${service} ${blocker.kind}`} class="panel-blocker">
             {event.services && `${service}: `}
             <BlockerFacts blocker={blocker} now={serverNow} query={query} />
           </span>
         ))}
+        {statusSentence(event, serverNow, failing, releaseMarks(releases.value))}
+        {backlog !== null && <span class="panel-backlog">{backlog}</span>}
       </span>
     </p>
   );
@@ -190,11 +190,11 @@ export function statusSentence(
     // Suspended ones are pending, and have no age.
     ...(suspended > 0 ? [`${formatCount(suspended)} suspended`] : []),
   ];
-  const last = lastReceivedAt === undefined ? '' : `, the last one ${formatAgo(serverNow - lastReceivedAt)}`;
+  const last = lastReceivedAt === undefined ? '' : `, last ${formatAgo(serverNow - lastReceivedAt)}`;
   const recently =
     received + completed === 0
       ? `No event in 5 min${last}`
       : `Nothing failed in 5 min, ${formatCount(completed)} completed`;
-  // What waits while nothing ends comes first.
-  return ended > 0 ? [recently, ...open].join(', ') : [...open, recently].join('. ');
+  // While nothing ends, what waits is all.
+  return ended + open.length === 0 ? recently : ended > 0 ? [recently, ...open].join(', ') : open.join(', ');
 }

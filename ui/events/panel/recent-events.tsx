@@ -74,6 +74,8 @@ function RecentEvent({ event, serverNow, query }: RecentEventProps): JSX.Element
     ...(runMs === undefined ? [] : [`ran ${formatDuration(runMs)}`]),
     ...(attempt > 1 ? [`attempt ${attempt}`] : []),
   ];
+  // It has not started.
+  if (facts.length === 0) facts.push(label.toLowerCase());
   return (
     <li>
       <span class={`state is-${tone}`} title={label}>
@@ -83,11 +85,7 @@ function RecentEvent({ event, serverNow, query }: RecentEventProps): JSX.Element
       <IdLink id={id} name={kind === 'workflow' ? 'run' : 'event'} query={query} />
       <span class="recent-facts" title={facts.join(', ')}>
         {facts.join(', ')}
-        {causeId !== undefined && (
-          <span>
-            {facts.length > 0 && ', '}caused by {causeId.slice(0, 8)}
-          </span>
-        )}
+        {causeId !== undefined && <span>, caused by {causeId.slice(0, 8)}</span>}
       </span>
       <Ago at={acceptedAt} now={serverNow} />
     </li>
