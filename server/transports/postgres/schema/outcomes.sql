@@ -19,7 +19,7 @@ LANGUAGE plpgsql AS $$
 DECLARE
   sender text := (SELECT service FROM hub.queues WHERE id = ev.queue);
   is_dead boolean := p_status = 'f' AND limits."maxDeadLetters" > 0;
-  body text := CASE WHEN ev.is_run OR is_dead THEN ev.body END;
+  body text;
   open_waits json;
   parent bigint;
 BEGIN
@@ -29,6 +29,7 @@ BEGIN
     DELETE FROM hub.kept_events WHERE seq = ev.seq;
     ev.is_run := p_status <> 'i' OR EXISTS (SELECT FROM hub.watchers WHERE seq = ev.seq AND kind = 'x');
   END IF;
+  body := CASE WHEN ev.is_run OR is_dead THEN ev.body END;
   DELETE FROM hub.events WHERE seq = ev.seq;
   IF ev.dedupe IS NOT NULL OR ev.skips THEN
     UPDATE hub.dedupe_ids d SET pending = pending - 1 FROM hub.queues q WHERE q.id = ev.queue
@@ -84,7 +85,8 @@ END $$;
 
 -- Drops what exceeds the retention of a queue, apart from what another transaction drops: events that end at the same time do not
 -- wait for each other. Without limits, as when an event is replaced, dead letters are kept.
-CREATE FUNCTION hub.retain(p_queue int, limits hub.limits, t bigint) RETURNS void LANGUAGE plpgsql AS $$
+-- @param by_age looks at all runs, of which nothing reads those that are too old
+CREATE FUNCTION hub.retain(p_queue int, limits hub.limits, t bigint, by_age boolean DEFAULT false) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   keep jsonb := (SELECT settings -> 'retain' FROM hub.queues WHERE id = p_queue);
 BEGIN
@@ -93,27 +95,27 @@ BEGIN
   UPDATE hub.ended SET is_recent = false WHERE number IN (
     SELECT number FROM hub.ended WHERE queue = p_queue AND is_recent AND status = 'f'
       AND number <= (SELECT number FROM hub.ended WHERE queue = p_queue AND is_recent AND status = 'f'
-        ORDER BY number DESC OFFSET 50 LIMIT 1) FOR UPDATE SKIP LOCKED);
-  -- One statement for each condition, which an index serves.
-  UPDATE hub.ended SET is_dead = false WHERE number IN (
+        ORDER BY number DESC OFFSET 50 LIMIT 1) ORDER BY number FOR UPDATE SKIP LOCKED);
+  -- One statement for each condition, which an index serves: that of the order, or of the time.
+  UPDATE hub.ended SET is_dead = false, body = CASE WHEN is_run THEN body END WHERE number IN (
     SELECT number FROM hub.ended WHERE queue = p_queue AND is_dead AND dead_until <= t FOR UPDATE SKIP LOCKED);
   IF limits."maxDeadLetters" IS NOT NULL THEN
-    UPDATE hub.ended SET is_dead = false WHERE number IN (
+    UPDATE hub.ended SET is_dead = false, body = CASE WHEN is_run THEN body END WHERE number IN (
       SELECT number FROM hub.ended WHERE queue = p_queue AND is_dead
         AND number <= (SELECT number FROM hub.ended WHERE queue = p_queue AND is_dead
-          ORDER BY number DESC OFFSET limits."maxDeadLetters" LIMIT 1) FOR UPDATE SKIP LOCKED);
+          ORDER BY number DESC OFFSET limits."maxDeadLetters" LIMIT 1) ORDER BY number FOR UPDATE SKIP LOCKED);
   END IF;
   -- A run can end before the process that started it has the chance to ask for its result.
   WITH beyond AS MATERIALIZED (
-    SELECT number FROM hub.ended WHERE queue = p_queue AND is_run AND status = 'c'
+    (SELECT number FROM hub.ended WHERE queue = p_queue AND is_run AND status = 'c'
       AND number <= (SELECT number FROM hub.ended WHERE queue = p_queue AND is_run AND status = 'c'
-        ORDER BY number DESC OFFSET coalesce((keep ->> 'completed')::bigint, 50) LIMIT 1)
+        ORDER BY number DESC OFFSET coalesce((keep ->> 'completed')::bigint, 50) LIMIT 1) ORDER BY number)
     UNION ALL
-    SELECT number FROM hub.ended WHERE queue = p_queue AND is_run AND status <> 'c'
+    (SELECT number FROM hub.ended WHERE queue = p_queue AND is_run AND status <> 'c'
       AND number <= (SELECT number FROM hub.ended WHERE queue = p_queue AND is_run AND status <> 'c'
-        ORDER BY number DESC OFFSET coalesce((keep ->> 'failed')::bigint, 200) LIMIT 1)
+        ORDER BY number DESC OFFSET coalesce((keep ->> 'failed')::bigint, 200) LIMIT 1) ORDER BY number)
     UNION ALL
-    SELECT number FROM hub.ended WHERE keep ? 'ageMs' AND queue = p_queue AND is_run AND ended_at <= t - (keep ->> 'ageMs')::float8
+    SELECT number FROM hub.ended WHERE by_age AND keep ? 'ageMs' AND queue = p_queue AND is_run AND ended_at <= t - (keep ->> 'ageMs')::float8
   ), free AS MATERIALIZED (
     SELECT number FROM hub.ended WHERE number IN (SELECT number FROM beyond) FOR UPDATE SKIP LOCKED
   ), evicted AS (
@@ -131,9 +133,6 @@ BEGIN
     DELETE FROM hub.log_entries l USING gone, hub.queues q WHERE q.id = p_queue AND l.log = ANY (hub.run_logs(q.service, gone.id))
   )
   DELETE FROM hub.entries USING gone WHERE entries.seq = gone.seq AND NOT EXISTS (SELECT FROM hub.events e WHERE e.seq = gone.seq);
-  UPDATE hub.ended SET body = NULL WHERE number IN (
-    SELECT number FROM hub.ended WHERE queue = p_queue AND is_recent AND NOT is_run AND NOT is_dead AND body IS NOT NULL
-    FOR UPDATE SKIP LOCKED);
 END $$;
 
 -- Records the outcomes of deliveries of a connection. Returns a result for each.

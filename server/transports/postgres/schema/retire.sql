@@ -38,7 +38,7 @@ BEGIN
   FOR each IN SELECT seq FROM hub.events WHERE queue = ANY(retired) ORDER BY seq LOOP
     PERFORM hub.end_event(each, discarded, p_error, limits, false);
   END LOOP;
-  UPDATE hub.ended SET is_dead = false WHERE queue = ANY(retired) AND is_dead;
+  UPDATE hub.ended SET is_dead = false, body = CASE WHEN is_run THEN body END WHERE queue = ANY(retired) AND is_dead;
   FOREACH each IN ARRAY retired LOOP PERFORM hub.retain(each::int, limits, t); END LOOP;
   PERFORM hub.changed(0);
   RETURN json_build_object('status', 'done', 'events', pending, 'deadLetters', dead);

@@ -237,7 +237,7 @@ CREATE INDEX ended_completed_runs ON hub.ended (queue, number) WHERE is_run AND 
 CREATE INDEX ended_other_runs ON hub.ended (queue, number) WHERE is_run AND status <> 'c';
 CREATE INDEX ended_dead ON hub.ended (queue, number) WHERE is_dead;
 CREATE INDEX ended_gone ON hub.ended (queue, coalesce(readable_until, 0)) WHERE NOT (is_recent OR is_run OR is_dead);
-CREATE INDEX ended_expiry ON hub.ended (dead_until) WHERE is_dead;
+CREATE INDEX ended_expiry ON hub.ended (queue, dead_until) WHERE is_dead;
 CREATE TABLE hub.failures (
   number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   queue int NOT NULL,

@@ -331,24 +331,26 @@ BEGIN
   );
   PERFORM hub.await_turns(id) FROM hub.queues WHERE has_keys;
   FOR each IN
-    SELECT DISTINCT queue FROM hub.ended WHERE is_dead AND dead_until <= t
+    SELECT id FROM hub.queues q WHERE (SELECT true FROM hub.ended WHERE queue = q.id AND is_dead AND dead_until <= t LIMIT 1)
     UNION SELECT id FROM hub.queues WHERE settings -> 'retain' ? 'ageMs'
     UNION SELECT q.id FROM hub.queues q WHERE EXISTS (
       SELECT FROM hub.ended WHERE queue = q.id AND is_recent AND status <> 'f' ORDER BY number DESC OFFSET 60 LIMIT 1
     )
   LOOP
-    PERFORM hub.retain(each, limits, t);
+    PERFORM hub.retain(each, limits, t, true);
   END LOOP;
   -- Claims wait for the locks of these rows, which are left over.
   DELETE FROM hub.waiting_keys w WHERE NOT EXISTS (SELECT FROM hub.events e WHERE e.queue = w.queue AND e.state = 'r');
 END $$;
 
--- Plans of the calls that every event takes: made once per session, and by the indexes, whatever the statistics of a table
--- say that was empty a moment ago.
+-- Plans of the calls about one event, or a few: made once per session, and by one index each, whatever the statistics of a
+-- table say that was empty a moment ago.
 DO $$
 DECLARE name text;
 BEGIN
-  FOREACH name IN ARRAY '{accept,claim,conclude,checkpoint,add_waits,decide,heartbeat}'::text[] LOOP
+  FOREACH name IN ARRAY '{accept,admit,add_waits,cancel_event,checkpoint,claim,conclude,decide,end_run,erase,find_cancellable,
+    find_events,heartbeat,keepers,leave,news_json,read_end,read_run,receive,recent_events,release_events,replay,take_ends,
+    unwatch_run,watch_run}'::text[] LOOP
     EXECUTE format('ALTER FUNCTION hub.%I SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
       SET enable_bitmapscan = off SET jit = off', name);
   END LOOP;
