@@ -198,7 +198,7 @@ test('workflows: one article each, with lists of steps and runs', { tag: '@any-w
       - paragraph: From the payment to the parcel.
       - term: Failed
       - definition: "1"${fulfilGraph}
-      - heading "Recent runs failed first" [level=4]${fulfilRuns}
+      - heading "Recent runs failed first · each bar is 100% of its run" [level=4]${fulfilRuns}
   `);
 });
 
@@ -209,7 +209,7 @@ test('one workflow: link to all workflows, and the same lists', { tag: '@any-wid
     - link "All workflows"
     - article "fulfil":
       - heading "fulfil" [level=3]${fulfilGraph}
-      - heading "Runs the 1 newest, the last 1 that failed, and those that wait longest" [level=4]
+      - heading "Runs the last 1 that failed, then the 1 newest and those that wait longest" [level=4]
       - group "Status of the runs":
         - button "All" [pressed]
         - button "Failed"${fulfilRuns}

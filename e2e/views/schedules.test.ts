@@ -56,7 +56,7 @@ test('schedules show what they start, when, and their last and next time', async
     await expect(report).toContainText(text);
   }
   const leapDay = page.getByRole('row', { name: /leap day/ });
-  await expect(leapDay.locator('[data-label="Due"]')).toHaveText('0 9 29 2 *, Asia/Tokyo');
+  await expect(leapDay.locator('[data-label="Repeats"]')).toHaveText('0 9 29 2 *, Asia/Tokyo');
   const times = leapDay.locator('[data-label="Next"] time');
   await expect(times).toHaveText([/Feb 29, 2028, 01:00$/, /Feb 29, 2032, 01:00$/, /Feb 29, 2036, 01:00$/]);
   const stock = page.getByRole('row', { name: /count the stock/ });
@@ -94,7 +94,7 @@ test('a screen reader reads schedules as a table with row headers', { tag: '@any
           - listitem: "count the stock 12 times, next in 40 min"
       - table "Schedules":
         - rowgroup:
-          - row "Schedule Starts Due Last Outcome Next Processes"
+          - row "Schedule Starts Repeats Last Outcome Next Processes"
         - rowgroup:
           - row:
             - rowheader "count the stock shop"

@@ -32,7 +32,7 @@ export function Flow({ monitor, navigation }: FlowProps): JSX.Element {
   const graph = useFlowGraph(monitor);
   const isEmpty = graph.nodes.length === 0;
   // A map has no room on a phone.
-  const [isTable, setTable] = useState(() => innerWidth < 600);
+  const [isTable = innerWidth < 600, setTable] = useState<boolean>();
   const [isWhole, setWhole] = useState(false);
   const busy = useBusy(graph);
   const idle = graph.nodes.length - busy.nodes.length;
