@@ -71,7 +71,9 @@ test('calls that each event takes read no more beside thousands of ready events 
     FROM hubline.queues q, generate_series(1, ${backlog}) n`);
   await client.query(`INSERT INTO hubline.waits (seq, key, queue, since, event_type, due_at)
     SELECT seq, 'w', queue, 0, 'go', 9999999999999 FROM hubline.events WHERE state = 's'`);
-  await client.query("INSERT INTO hubline.entries SELECT seq, 1, 0, 'step 0', '1' FROM hubline.events WHERE state = 's'");
+  await client.query(
+    "INSERT INTO hubline.entries SELECT seq, 1, 0, 'step 0', '1' FROM hubline.events WHERE state = 's'",
+  );
   await client.query(`INSERT INTO hubline.ended (seq, queue, id, request_id, status, accepted_at, ended_at, is_recent, is_run,
       is_dead, event, body)
     SELECT 100000 + q.id * ${backlog} + n, q.id, CASE q.type WHEN 'a' THEN 'dead ' ELSE q.type END || n, 'r' || q.id || n, 'f', 0, 0,
@@ -81,7 +83,8 @@ test('calls that each event takes read no more beside thousands of ready events 
     FROM hubline.queues q, generate_series(1, ${deadLetters}) n`);
   try {
     for (const statistics of ['of empty tables', 'of full tables']) {
-      if (statistics === 'of full tables') await client.query('ANALYZE hubline.events, hubline.waits, hubline.queues, hubline.entries, hubline.ended');
+      if (statistics === 'of full tables')
+        await client.query('ANALYZE hubline.events, hubline.waits, hubline.queues, hubline.entries, hubline.ended');
       for (const [name, call] of Object.entries(calls)) {
         const read = await readBy(call);
         expect(read, `entries that ${name} reads with statistics ${statistics}`).toBeLessThan(backlog / 2);
