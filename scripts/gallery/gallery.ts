@@ -283,7 +283,8 @@ async function takeOperated(
   const address = server.address();
   const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}/`;
   for (const { name, hash, act } of chosen) {
-    const context = await browser.newContext(theme);
+    // A view may begin otherwise on a phone.
+    const context = await browser.newContext({ ...theme, viewport: sizes[0] ?? null });
     const page = await context.newPage();
     await page.goto(url + hash(shop.ids));
     await page.getByRole('banner').getByText('Live').waitFor();

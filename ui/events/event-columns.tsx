@@ -132,7 +132,7 @@ const DEFINITIONS: Readonly<Record<SortKey, Defined>> = {
       <>
         {kind !== 'handler' && <span class="tag">{kind}</span>}
         {slots !== '' && (
-          <span class="tag is-full" title="All slots of this type are taken, and events wait">
+          <span class="tag is-full" title="All slots are taken, and events wait">
             {slots} busy
           </span>
         )}

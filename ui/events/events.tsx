@@ -73,12 +73,7 @@ function RangeChip({ monitor, navigation }: Pick<EventsProps, 'monitor' | 'navig
   if (selection === null) return null;
   const period = formatPeriod(selection.from, selection.to, monitor.serverNow.value);
   return (
-    <button
-      type="button"
-      class="chip range-chip"
-      title="Show the last minutes again"
-      onClick={() => navigation.go({ selection: null })}
-    >
+    <button type="button" class="chip range-chip" onClick={() => navigation.go({ selection: null })}>
       {period}
       <span class="visually-hidden">: clear the selected period</span>
       <Icon name="close" />

@@ -42,7 +42,7 @@ const COUNTER_LOOK: Record<Counter, Omit<StatProps, 'children'>> = {
   completed: { label: 'Completed' },
   filtered: {
     label: 'Filtered',
-    title: 'Events that the condition of their handler or trigger refused, part of the completed ones',
+    title: 'Refused by a condition, part of the completed ones',
   },
   failed: { label: 'Failed' },
   retried: { label: 'Retried' },

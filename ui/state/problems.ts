@@ -71,15 +71,16 @@ const RELEASE_MS = 30 * 60_000;
 /** Returns the release that started shortly before a problem began, in words. */
 function releaseOf({ since }: Problem, releases: readonly StartedRelease[]): string[] {
   if (since === undefined) return [];
-  // The time of a problem is that of a minute of counts.
-  const before = releases.filter(({ at }) => at <= since + MINUTE_MS && since - at <= RELEASE_MS);
+  const before = releases.filter(({ at }) => at <= since + NEAR_MS && since - at <= RELEASE_MS);
   return before.slice(-1).map(({ at, label }) => {
     const release = label.replace(' · ', ' of ');
-    return since - at < MINUTE_MS ? `more since ${release}` : `began ${formatAge(since - at)} after ${release}`;
+    return since - at < NEAR_MS ? `more since ${release}` : `began ${formatAge(since - at)} after ${release}`;
   });
 }
 
 const MINUTE_MS = 60_000;
+/** Within this time of a release, the beginning of a problem is its: failures at a low rate tell no better. */
+const NEAR_MS = 3 * MINUTE_MS;
 
 function factOf(problem: Problem, now: number): string {
   const { kind, failed = 0, ended = 0, pending = 0, count = 0, service, since, version, workflow } = problem;

@@ -201,7 +201,7 @@ function ErrorRows({ group, isNew: isRecent, release, now, query }: ErrorRowsPro
                     <IdLink id={id} name={workflow === undefined ? 'event' : 'run'} query={query} />
                     <Ago at={at} now={now} />
                     <span class="muted">
-                      {[`attempt ${attempt}`, ...(step === undefined ? [] : [`step ${step}`]), inRelease]
+                      {[attempt > 1 && `attempt ${attempt}`, ...(step === undefined ? [] : [`step ${step}`]), inRelease]
                         .filter(Boolean)
                         .join(' · ')}
                     </span>

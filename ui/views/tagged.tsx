@@ -35,7 +35,7 @@ export function Tagged({ monitor, navigation }: TaggedProps): JSX.Element {
       aside={<bdi class="muted">{tag}</bdi>}
       isEmpty={({ events }) => events.length === 0}
       emptyTitle="Nothing with this tag"
-      hint="Events and runs appear here by a tag while they are retained, of event types and workflows with showTags."
+      hint="Events and runs are found while they are retained, of event types and workflows with showTags."
     >
       {({ events, isTruncated, now: readAt }) => (
         <>
