@@ -54,7 +54,7 @@ test.describe('an unknown event type', () => {
   test('is reported in the panel', { tag: '@any-width' }, async ({ page, serve }) => {
     const { origin } = await serve();
     await page.goto(`${origin}/#/events/order.lost`);
-    await expect(eventPanel(page, 'order.lost')).toContainText('No such event type is registered.');
+    await expect(eventPanel(page, 'order.lost')).toContainText('No such event type.');
   });
 });
 

@@ -89,7 +89,7 @@ test('the focus moves to the panel and back to the row', async () => {
 
 test('the panel of an unknown type says that it is not registered', async () => {
   await openPage(shop(), '#/events/nope');
-  expect(screen.getByText('No such event type is registered.')).toBeTruthy();
+  expect(screen.getByText('No such event type.')).toBeTruthy();
 });
 
 test('a menu closes on Escape, which leaves the panel open, and on a click outside', async () => {

@@ -56,7 +56,7 @@ export function EventPanel({ type, monitor, navigation }: EventPanelProps): JSX.
         <p class="panel-note muted">The snapshot has no details of this event type.</p>
       )}
       {row && <PanelBody key={type} row={row} detail={detail} monitor={monitor} navigation={navigation} />}
-      {!row && store.hub.value && <p class="panel-note">No such event type is registered.</p>}
+      {!row && store.hub.value && <p class="panel-note">No such event type.</p>}
     </aside>
   );
 }
