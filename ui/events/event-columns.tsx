@@ -143,7 +143,7 @@ const DEFINITIONS: Readonly<Record<SortKey, Defined>> = {
   trend: column<Trend | null>({
     label: 'Trend',
     period: '20 min',
-    title: 'Events per minute, the failed ones at the foot',
+    title: 'Events per minute, failed below',
     width: 'minmax(6rem, 8.5rem)',
     leastWidth: '6rem',
     narrow: 'period',
@@ -182,7 +182,7 @@ const DEFINITIONS: Readonly<Record<SortKey, Defined>> = {
   failures: column<number | null>({
     label: 'Failure rate',
     period: '5 min',
-    title: 'Failed events of completed and failed ones',
+    title: 'Failed of all that ended',
     width: 'minmax(6.25rem, 1fr)',
     narrow: 'period',
     isRanged: true,

@@ -73,11 +73,11 @@ function KpiStrip({ store, serverNow }: KpiStripProps): JSX.Element {
           <Kpi
             label="Pending"
             period={
-              oldestPendingAt !== undefined
-                ? `oldest ${formatAge(serverNow - oldestPendingAt)}`
-                : suspended > 0
-                  ? `${formatCount(suspended)} suspended`
-                  : 'now'
+              suspended > 0
+                ? `${formatCount(suspended)} suspended`
+                : oldestPendingAt === undefined
+                  ? 'now'
+                  : `oldest ${formatAge(serverNow - oldestPendingAt)}`
             }
           >
             {metrics ? <Count value={metrics.pending} /> : UNKNOWN}

@@ -62,11 +62,3 @@ export function formatCost(cost: number): string {
   if (cost > 0 && cost < 0.01) return Number(cost.toPrecision(2)).toString();
   return cost < 100 ? cost.toFixed(2) : formatCount(Math.round(cost));
 }
-
-/** Matches ids and numbers, in which messages of one error differ. */
-const VARIABLE = /[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}|\d+/gi;
-
-/** Returns a message with its ids and numbers masked. */
-export function maskDigits(message: string): string {
-  return message.replace(VARIABLE, '#');
-}

@@ -65,9 +65,10 @@ test('names the release that started shortly before', () => {
   ];
   const details = (since: number): readonly string[] =>
     describeProblem({ ...base, kind: 'backlog', pending: 12, since }, SERVER_NOW, releases).details;
-  expect(details(SERVER_NOW - 60_000)).toEqual(['began 3 min after v2', 'for 1 min']);
-  expect(details(SERVER_NOW - 120_000)).toEqual(['more since v2', 'for 2 min']);
-  expect(details(SERVER_NOW - 270_000)).toEqual(['more since v2', 'for 4 min']);
+  expect(details(SERVER_NOW - 120_000)).toEqual(['began 2 min after v2', 'for 2 min']);
+  expect(details(SERVER_NOW - 270_000)).toEqual(['since v2', 'for 4 min']);
+  const failing = { ...base, kind: 'failing', since: SERVER_NOW - 360_000 } as const;
+  expect(describeProblem(failing, SERVER_NOW, releases).details).toEqual(['more since v2', 'for 6 min']);
   expect(details(SERVER_NOW - 1_200_000)).toEqual(['for 20 min']);
 });
 

@@ -69,17 +69,22 @@ export function failureText(problem: Problem, now: number, releases: readonly St
 const RELEASE_MS = 30 * 60_000;
 
 /** Returns the release that started shortly before a problem began, in words. */
-function releaseOf({ since }: Problem, releases: readonly StartedRelease[]): string[] {
+function releaseOf({ kind, since }: Problem, releases: readonly StartedRelease[]): string[] {
   if (since === undefined) return [];
-  const before = releases.filter(({ at }) => at <= since + NEAR_MS && since - at <= RELEASE_MS);
+  const isFailing = kind === 'failing';
+  // The time of a problem is that of a minute of counts.
+  const nearMs = isFailing ? NEAR_MS : MINUTE_MS;
+  const before = releases.filter(({ at }) => at <= since + nearMs && since - at <= RELEASE_MS);
   return before.slice(-1).map(({ at, label }) => {
     const release = label.replace(' · ', ' of ');
-    return since - at < NEAR_MS ? `more since ${release}` : `began ${formatAge(since - at)} after ${release}`;
+    return since - at < nearMs
+      ? `${isFailing ? 'more ' : ''}since ${release}`
+      : `began ${formatAge(since - at)} after ${release}`;
   });
 }
 
 const MINUTE_MS = 60_000;
-/** Within this time of a release, the beginning of a problem is its: failures at a low rate tell no better. */
+/** Time between a release and the beginning of failures that are due to it: at a low rate, this is not known better. */
 const NEAR_MS = 3 * MINUTE_MS;
 
 function factOf(problem: Problem, now: number): string {

@@ -34,6 +34,25 @@ test('each event precedes those that it led to', () => {
   ]);
 });
 
+test.each<[string, Partial<EventDetails>, number]>([
+  [
+    'a suspended run also waits between its steps',
+    { status: 'suspended', runMs: 100, steps: [stepAt(200, 300)] },
+    4_900,
+  ],
+  ['a run whose function runs waits for nothing', { status: 'active', runMs: 100, steps: [stepAt(200, 300)] }, 200],
+  ['steps of before a replay do not count', { status: 'suspended', runMs: 900, steps: [stepAt(-900, 0)] }, 5_000],
+  ['a function without steps', { status: 'completed', endedAt: SERVER_NOW + 2_000, steps: [] }, 100],
+])('time that a run waited: %s', (_, rest, waitedMs) => {
+  const [row] = traceRows([eventOf('a', { startedAt: SERVER_NOW + 100, ...rest })], SERVER_NOW + 5_000);
+  expect(row?.waitedMs).toBe(waitedMs);
+});
+
+function stepAt(from: number, to: number): StepIntrospection {
+  const [startedAt, endedAt] = [SERVER_NOW + from, SERVER_NOW + to];
+  return { kind: 'run', name: 'pack', status: 'completed', startedAt, endedAt, durationMs: to - from };
+}
+
 test('events that several services handle lead to others once', () => {
   const events = [eventOf('a'), eventOf('a', { service: 'billing' }), eventOf('b', { causeId: 'a' })];
   expect(outline(events)).toEqual(['type a', '  type b', 'type a']);

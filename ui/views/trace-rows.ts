@@ -6,6 +6,7 @@ import type {
   StepStatus,
 } from '../../server/dashboard/protocol.js';
 import { formatCost, formatCount } from '../format/number.js';
+import { sumOf } from '../shared/lists.js';
 
 /** Row of a trace: an event, a run, an attempt or a step. */
 export interface TraceRow {
@@ -87,8 +88,8 @@ export function traceRows(events: readonly EventDetails[], now: number, model?: 
 }
 
 function eventRow(event: EventDetails, depth: number, now: number): TraceRow {
-  const { kind, type, service, status, waitMs, acceptedAt, endedAt, error, dueAt, omittedSteps = 0 } = event;
-  const ran = ranMs(event, now);
+  const { kind, type, service, status, waitMs, startedAt, steps, error, dueAt, omittedSteps = 0 } = event;
+  const bars = eventBars(event, now);
   const note = error?.message ?? (status === 'delayed' && dueAt !== undefined ? 'waits for its time' : '');
   const omitted = omittedSteps === 0 ? '' : `the first ${formatCount(omittedSteps)} steps are left out`;
   return {
@@ -97,10 +98,13 @@ function eventRow(event: EventDetails, depth: number, now: number): TraceRow {
     kind,
     name: type,
     state: status,
-    bars: eventBars(event, now),
+    bars,
     // Of a run, also between its steps.
-    waitedMs: event.steps === undefined ? (waitMs ?? null) : Math.max(0, (endedAt ?? now) - acceptedAt - (ran ?? 0)),
-    ranMs: ran,
+    waitedMs:
+      steps === undefined || startedAt === undefined
+        ? (waitMs ?? null)
+        : sumOf(bars, ({ from, to, tone }) => (tone === 'waiting' ? to - from : 0)),
+    ranMs: ranMs(event, now),
     note: [note, omitted].filter((text) => text !== '').join(' · '),
     progress: event.progress ?? null,
     event,
@@ -235,7 +239,8 @@ function runBars(whole: Bar, { steps = [], omittedSteps = 0 }: EventDetails, now
     const end = Math.min(to, whole.to);
     if (end <= start) continue;
     if (start > at) bars.push({ from: at, to: start, tone: 'waiting' });
-    bars.push({ ...whole, from: start, to: end });
+    // Of a run that waits now, too.
+    bars.push({ from: start, to: end, tone: whole.tone === 'waiting' ? 'running' : whole.tone });
     at = end;
   }
   if (at < whole.to || bars.length === 0) bars.push({ from: at, to: whole.to, tone: 'waiting' });

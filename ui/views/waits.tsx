@@ -49,12 +49,7 @@ export function Waits({ monitor, navigation }: WaitsProps): JSX.Element {
         const others = waits.filter(({ step }) => step.kind !== 'approval');
         return (
           <>
-            {isTruncated && (
-              <p class="muted">
-                {formatCount(new Set(waits.map(({ id }) => id)).size)} of {formatCount(suspended)} suspended runs are
-                listed.
-              </p>
-            )}
+            {isTruncated && <p class="muted">Not all waits of {formatCount(suspended)} suspended runs are listed.</p>}
             {asking.length > 0 && (
               <>
                 <h3 class="view-part">
@@ -163,7 +158,12 @@ function ToolRows({ tool, waits, isTruncated, now, query, transport }: ToolRowsP
           <span class="muted">· the oldest waits for {formatAge(now - since)}</span>
         </th>
       </tr>
-      <BoundedRows items={waits} limit={SHOWN_APPROVALS} noun="approvals" columns={APPROVAL_COLUMNS.length}>
+      <BoundedRows
+        items={waits}
+        limit={SHOWN_APPROVALS}
+        noun={`approvals of ${tool}`}
+        columns={APPROVAL_COLUMNS.length}
+      >
         {(wait) => <ApprovalRow key={keyOf(wait)} wait={wait} now={now} query={query} transport={transport} />}
       </BoundedRows>
     </>
@@ -198,7 +198,12 @@ function GroupRows({
           <ListedCount count={waits.length} isTruncated={isTruncated} />
         </th>
       </tr>
-      <BoundedRows items={waits} limit={SHOWN_WAITS} noun="runs" columns={WAIT_COLUMNS.length}>
+      <BoundedRows
+        items={waits}
+        limit={SHOWN_WAITS}
+        noun={isTruncated ? 'listed runs' : 'runs'}
+        columns={WAIT_COLUMNS.length}
+      >
         {(wait) => <WaitRow key={keyOf(wait)} wait={wait} now={now} query={query} />}
       </BoundedRows>
     </>

@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import type { RunIntrospection, StepIntrospection } from '../../server/dashboard/protocol.js';
 import { formatMoment } from '../format/clock-time.js';
 import { formatAge, formatAgo, formatDuration } from '../format/duration.js';
-import { counted, formatCount, maskDigits } from '../format/number.js';
+import { counted, formatCount } from '../format/number.js';
 import { IdLink } from '../shared/links.js';
 import { sumOf } from '../shared/lists.js';
 import { lookOf, StateLabel } from '../shared/states.js';
@@ -39,9 +39,10 @@ export function RunList({ runs, serverNow, query }: RunListProps): JSX.Element {
   );
 }
 
-/** Returns the error of a run, without its numbers. */
+/** Returns the error of a run, without its ids: numbers with more digits than a status has. */
 function errorOf(run: RunIntrospection | undefined): string {
-  return run?.error === undefined ? '' : `${run.attempt} ${run.error.name} ${maskDigits(run.error.message)}`;
+  const { attempt, error } = run ?? {};
+  return error === undefined ? '' : `${attempt} ${error.name} ${error.message.replace(/\d[\da-f-]{3,}/gi, '')}`;
 }
 
 interface RunLineProps extends Omit<RunListProps, 'runs'> {
@@ -51,7 +52,8 @@ interface RunLineProps extends Omit<RunListProps, 'runs'> {
 }
 
 function RunLine({ run, hasError, serverNow, query }: RunLineProps): JSX.Element {
-  const { id, status, attempt, acceptedAt, endedAt, error, inbox } = run;
+  const { id, status, attempt, acceptedAt, endedAt, inbox } = run;
+  const error = hasError ? run.error : undefined;
   const note = error === undefined ? waitNote(run, serverNow) : undefined;
   return (
     <li class="run">
@@ -62,7 +64,8 @@ function RunLine({ run, hasError, serverNow, query }: RunLineProps): JSX.Element
         <span class="run-total">{formatTaken(status, (endedAt ?? serverNow) - acceptedAt)}</span>
         <Ago at={acceptedAt} now={serverNow} />
       </div>
-      {error && hasError && (
+      {run.error && !hasError && <span class="visually-hidden">same error</span>}
+      {error && (
         <p class="run-note" title={error.message}>
           <strong class="tone-failed">{error.name}</strong> {error.message}
           {attempt > 1 && <span class="muted"> · attempt {attempt}</span>}

@@ -149,7 +149,8 @@ function RecentRuns({ workflow, monitor, query }: Omit<WorkflowCardProps, 'isOpe
   return (
     <>
       <h4 class="workflow-period">
-        Steps <span class="panel-period">{runs.length === 0 ? 'no run yet' : `median of the ${last}`}</span>
+        Steps{' '}
+        <span class="panel-period">{runs.length === 0 ? 'no run yet' : `median and failures of the ${last}`}</span>
       </h4>
       <WorkflowGraph
         workflow={workflow}

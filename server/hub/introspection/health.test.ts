@@ -113,7 +113,7 @@ it('ranks by the number of events: stuck queues and services without a process a
 });
 
 it('dates failures by their minutes, and a service without a process by the end of its last one', () => {
-  const failed = [0, 4, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 4, 0];
+  const failed = [0, 2, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 6, 0];
   const received = failed.map(() => 10);
   const failing = event('a', { deadLetters: 1 }, { failed: 1 });
   const { recent } = failing;

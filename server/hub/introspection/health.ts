@@ -249,9 +249,8 @@ function waitingProblem(
 }
 
 /**
- * Returns the start of the minute in which failures began: it follows more than 5 minutes without any, whose events are so
- * many that 3 of them would have failed at the mean rate of both. By chance alone none of them fails in 1 of 20 cases.
- * `undefined` if the known minutes do not tell.
+ * Returns the start of the minute since which events fail more often than before: that at which one rate before it and
+ * another one since explain the known minutes best. `undefined` if these do not tell.
  *
  * @param total number of events that the type has received since the start
  */
@@ -260,21 +259,35 @@ function failingSince(
   total: number,
   now: number,
 ): number | undefined {
-  let [first, quiet, quietEvents, failures, events] = [0, 0, 0, 0, 0];
-  const isLong = (): boolean => quiet > 5 && quietEvents * failures >= 3 * (quietEvents + events);
-  for (let ago = 0; ago < failed.length && !isLong(); ago += 1) {
-    const failedThen = failed[failed.length - 1 - ago] ?? 0;
-    quietEvents += received[received.length - 1 - ago] ?? 0;
-    quiet += 1;
-    if (failedThen === 0) continue;
-    first = ago;
-    failures += failedThen;
-    events += quietEvents;
-    quiet = quietEvents = 0;
-  }
+  // Of those that failed, some were received in an earlier minute.
+  const events = received.map((count, index) => Math.max(count, failed[index] ?? 0));
+  const all = { events: sumOf(events), failed: sumOf(failed) };
+  const first = events.findIndex((count) => count > 0);
   // The first events of the type failed.
-  const isFirst = quietEvents === 0 && events > 0 && events >= total;
-  return isLong() || isFirst ? (Math.floor(now / minuteMs) - first) * minuteMs : undefined;
+  const isFirst = all.events >= total && (failed[first] ?? 0) > 0;
+  let [best, gain] = [isFirst ? first : -1, leastGain];
+  let since = { events: 0, failed: 0 };
+  for (let index = events.length - 1; index > 0 && !isFirst; index -= 1) {
+    since = { events: since.events + (events[index] ?? 0), failed: since.failed + (failed[index] ?? 0) };
+    const before = { events: all.events - since.events, failed: all.failed - since.failed };
+    const isMore = since.failed >= 3 && since.failed * before.events > 2 * before.failed * since.events;
+    const gained = likelihoodOf(since) + likelihoodOf(before) - likelihoodOf(all);
+    if (isMore && gained > gain) [best, gain] = [index, gained];
+  }
+  return best < 0 ? undefined : (Math.floor(now / minuteMs) - (failed.length - 1 - best)) * minuteMs;
+}
+
+/** Logarithm of how much likelier two rates are than one; by chance alone it is higher in 1 of 30 cases. */
+const leastGain = 4;
+
+/** Returns the logarithm of the likelihood of failures at their mean rate. */
+function likelihoodOf({ events, failed }: { readonly events: number; readonly failed: number }): number {
+  const termOf = (count: number): number => (count === 0 ? 0 : count * Math.log(count / events));
+  return termOf(failed) + termOf(events - failed);
+}
+
+function sumOf(counts: readonly number[]): number {
+  return counts.reduce((sum, count) => sum + count, 0);
 }
 
 interface WorkflowProblems {

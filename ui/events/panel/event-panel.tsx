@@ -5,7 +5,6 @@ import { TypeActions } from '../../actions/subject-actions.js';
 import { releaseMarks } from '../../charts/release-marks.js';
 import { formatAge, formatAgo } from '../../format/duration.js';
 import { formatCount } from '../../format/number.js';
-import { CopyButton } from '../../shared/copy-button.js';
 import { CountStats } from '../../shared/counts.js';
 import { Icon, IconButton } from '../../shared/icon.js';
 import { Name } from '../../shared/name.js';
@@ -48,7 +47,7 @@ export function EventPanel({ type, monitor, navigation }: EventPanelProps): JSX.
         <h2 class="panel-title" ref={title} tabIndex={-1} title={type}>
           <Name>{type}</Name>
         </h2>
-        <IconButton icon="close" label="Close panel" title="Close panel (Esc)" onClick={close} />
+        <IconButton icon="close" label="Close panel" onClick={close} />
       </div>
       {row && <PanelStatus row={row} body={detail?.body ?? null} monitor={monitor} query={navigation.query.value} />}
       {row && detail?.error && <PanelNotice detail={detail} />}
@@ -141,9 +140,6 @@ function PanelBody({ row, detail, monitor, navigation }: PanelBodyProps): JSX.El
           <pre class="code panel-code">{JSON.stringify(body.schema, null, 2)}</pre>
         </PanelSection>
       )}
-      <div class="panel-actions">
-        <CopyButton label="Copy JSON" text={() => asJson(row, detail)} />
-      </div>
     </>
   );
 }
@@ -158,10 +154,6 @@ function PanelNotice({ detail: { error, body } }: { detail: Loaded<EventBody> })
       </span>
     </p>
   );
-}
-
-function asJson(row: EventRow, detail: Loaded<EventBody> | null): string {
-  return JSON.stringify({ ...row.event.value, ...detail?.body }, null, 2);
 }
 
 /** Returns the state of an event type as a sentence, from the last 5 minutes. @param failing problem of its failures */

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import type { FailureRecord } from '../../../server/dashboard/protocol.js';
-import { maskDigits } from '../../format/number.js';
-import { groupFailures } from './failures.js';
+import { groupFailures, maskDigits } from './failures.js';
 
 function failure(at: number, name: string, message: string): FailureRecord {
   return { id: `id ${at}`, at, attempt: 1, name, message };

@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import type { FailureRecord } from '../../../server/dashboard/protocol.js';
 import { formatAgo } from '../../format/duration.js';
 import { replayTypeCode } from '../../format/hub-code.js';
-import { formatCount, maskDigits } from '../../format/number.js';
+import { formatCount } from '../../format/number.js';
 import { ReplayCode } from '../../shared/copy-button.js';
 import { IdLink } from '../../shared/links.js';
 import { Ago } from '../../shared/times.js';
@@ -77,6 +77,14 @@ interface FailureGroup {
   readonly failures: readonly FailureRecord[];
   /** Epoch milliseconds. */
   readonly lastAt: number;
+}
+
+/** Matches ids and numbers, in which messages of one error differ. */
+const VARIABLE = /[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}|\d+/gi;
+
+/** Returns a message with its ids and numbers masked. */
+export function maskDigits(message: string): string {
+  return message.replace(VARIABLE, '#');
 }
 
 /**

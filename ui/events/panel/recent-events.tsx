@@ -74,17 +74,15 @@ function RecentEvent({ event, serverNow, query }: RecentEventProps): JSX.Element
     ...(runMs === undefined ? [] : [`ran ${formatDuration(runMs)}`]),
     ...(attempt > 1 ? [`attempt ${attempt}`] : []),
   ];
-  // It has not started.
-  if (facts.length === 0) facts.push(label.toLowerCase());
   return (
     <li>
       <span class={`state is-${tone}`} title={label}>
         <Icon name={icon} />
-        <span class="visually-hidden">{label}</span>
+        {facts.length > 0 && <span class="visually-hidden">{label}</span>}
       </span>
       <IdLink id={id} name={kind === 'workflow' ? 'run' : 'event'} query={query} />
       <span class="recent-facts" title={facts.join(', ')}>
-        {facts.join(', ')}
+        {facts.join(', ') || label.toLowerCase()}
         {causeId !== undefined && <span>, caused by {causeId.slice(0, 8)}</span>}
       </span>
       <Ago at={acceptedAt} now={serverNow} />

@@ -57,7 +57,8 @@ test('calls that each event takes read no more beside thousands of ready events 
   const readBy = async (call: string): Promise<number> => {
     await client.query('BEGIN');
     const before = await entriesRead();
-    await client.query(call.replace(/ FROM hubline.\w+(?: WHERE.*)?$/s, (from) => `${from} LIMIT 1`));
+    const { rows } = await client.query(call.replace(/ FROM hubline.\w+(?: WHERE.*)?$/s, (from) => `${from} LIMIT 1`));
+    expect(rows, call).toHaveLength(1);
     const found = (await entriesRead()) - before;
     await client.query('ROLLBACK');
     return found;
