@@ -49,7 +49,7 @@ const COUNTER_LOOK: Record<Counter, Omit<StatProps, 'children'>> = {
   pending: { label: 'Pending', title: 'Events that have not ended: waiting, delayed, suspended or running' },
   active: { label: 'Active' },
   delayed: { label: 'Delayed' },
-  suspended: { label: 'Suspended', title: 'Wait for a time, an event or a run' },
+  suspended: { label: 'Suspended', title: 'Wait for a time, event or run' },
   deduplicated: { label: 'Deduplicated', title: 'Their dedupe id was known' },
   cancelled: { label: 'Cancelled', title: 'Part of the failed ones' },
   deadLetters: { label: 'Dead letters', title: 'Failed, and neither replayed nor discarded' },
