@@ -29,9 +29,9 @@ export interface Problem {
   readonly ended?: number;
   readonly pending?: number;
   /**
-   * Epoch milliseconds at which the condition began, or a little later: of failures, the minute since which they have been
-   * frequent, absent if the last 20 minutes do not tell; without a process, the end of the last one, as far as releases
-   * tell; of a backlog, the acceptance of the oldest event.
+   * Epoch milliseconds at which the condition began, or about then: of failures, the minute since which they have been
+   * more frequent than before, absent if the last 20 minutes do not tell; without a process, the end of the last one, as
+   * far as releases tell; of a backlog, the acceptance of the oldest event.
    */
   readonly since?: number;
   /** Epoch milliseconds of its last occurrence. */
@@ -271,8 +271,9 @@ function failingSince(
     since = { events: since.events + (events[index] ?? 0), failed: since.failed + (failed[index] ?? 0) };
     const before = { events: all.events - since.events, failed: all.failed - since.failed };
     const isMore = since.failed >= 3 && since.failed * before.events > 2 * before.failed * since.events;
+    if (!isMore) continue;
     const gained = likelihoodOf(since) + likelihoodOf(before) - likelihoodOf(all);
-    if (isMore && gained > gain) [best, gain] = [index, gained];
+    if (gained > gain) [best, gain] = [index, gained];
   }
   return best < 0 ? undefined : (Math.floor(now / minuteMs) - (failed.length - 1 - best)) * minuteMs;
 }
