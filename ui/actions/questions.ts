@@ -78,7 +78,7 @@ export function replayAllQuestion(
     title: `Replay the dead letters of ${letters.type}${error === undefined ? '' : ` with the error "${error}"`}?`,
     effect: first.then(({ count, isMore }) =>
       count === 0
-        ? 'There are none any more.'
+        ? 'None any more.'
         : `${failed === 0 ? '' : `${formatCount(failed)} failed in 5 min. `}${formatCount(count)}${isMore ? ' or more' : ''} dead ${count === 1 ? 'letter is' : 'letters are'} handled again, runs from the step that failed.`,
     ),
     confirm: 'Replay',

@@ -289,7 +289,7 @@ await hub.emit('order.created', { id: 1 });`;
 function NothingRegistered(): JSX.Element {
   return (
     <EmptyState title="No event types yet">
-      <p>Register an event type and emit an event, and both appear here:</p>
+      <p>Register an event type and emit an event:</p>
       <Snippet code={SNIPPET} />
       <p>Hubs on another server, prefix, schema or file are not here.</p>
     </EmptyState>

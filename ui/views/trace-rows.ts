@@ -228,7 +228,8 @@ function runBars(whole: Bar, { steps = [], omittedSteps = 0 }: EventDetails, now
   const busy = joinPeriods([
     // Steps that are not shown ran before.
     ...(omittedSteps > 0 ? [{ from: whole.from, to: first }] : []),
-    ...parts.filter(isBusy),
+    // A wait that failed was one, too.
+    ...steps.flatMap((step) => (WAITING_KINDS.includes(step.kind) ? [] : stepBars(step, now).bars)).filter(isBusy),
     // The function runs between its steps, and is about to begin the next one.
     ...(whole.tone === 'running' ? [{ from: last, to: whole.to }] : []),
   ]);

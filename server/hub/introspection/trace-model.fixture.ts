@@ -172,8 +172,8 @@ class Simulation {
       if (state !== 'completed') break;
     }
     const endsAt = state === 'cancelled' ? this.#cancelAt : at;
-    // Without an attempt at a step there is no time at which the run stopped waiting.
-    const waited = firstStart === undefined ? null : firstStart - acceptedAt;
+    // Without an attempt at a step there is no time at which the run stopped waiting. Steps take no time.
+    const waited = firstStart === undefined ? null : endsAt - acceptedAt;
     return {
       rows: [[depth, 'workflow', name, state, waited, endsAt], ...interrupted, ...steps, ...caused],
       endsAt,
@@ -204,7 +204,7 @@ class Simulation {
         rows.push([depth + 2, 'tool', name, call.approval === true ? 'completed' : 'failed', null, at]);
       }
     }
-    return [[depth, 'event', 'asked', 'completed', 0, at], ...rows, ...requests];
+    return [[depth, 'event', 'asked', 'completed', at - from, at], ...rows, ...requests];
   }
 }
 
