@@ -37,7 +37,6 @@ export function Agents({ monitor, navigation }: AgentsProps): JSX.Element {
     <ViewSection
       view="agents"
       store={store}
-      aside={<span class="panel-period">costs in your currency</span>}
       isEmpty={agents.length === 0}
       unknown={agents.some(({ name }) => name === open) ? null : open}
       hint={
