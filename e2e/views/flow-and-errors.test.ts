@@ -58,7 +58,7 @@ test('the map of the flow has the counts of a ledger, opens panels, and reads as
   // A type that no way leads to has a row of its own.
   const first = table.locator('tbody > tr').filter({ has: page.getByRole('rowheader', { name: 'outside' }) });
   await expect(first.locator('[data-label="To"]')).toHaveText(['lone', 'order.paid']);
-  await expect(first.locator('[data-label="Failure rate of To"]')).toHaveText(['—', '33.3%']);
+  await expect(first.locator('[data-label="Failure rate"]')).toHaveText(['—', '33.3%']);
   await expectAccessible(page);
   await expectNoOverflow(page);
   await table.getByRole('link', { name: 'order.refused' }).click();

@@ -92,7 +92,7 @@ test('waits show run, tool, start, time limit and the code that approves', async
 
   await approval.getByRole('link', { name: id.slice(0, 8) }).click();
   await expect(page.getByRole('heading', { name: /^Request/ })).toBeVisible();
-  await expect(page.getByRole('row', { name: /turn 3/ })).toContainText('1,640 + 212 tokens · cost 0.0021');
+  await expect(page.getByRole('row', { name: /turn 3/ })).toContainText('1,640 in, 212 out · 0.0021');
   await page.goBack();
   await hub.emit(decided, { approvalId, approved: true });
   await expect(page.getByRole('heading', { name: 'Approvals' })).toBeHidden();
@@ -133,7 +133,7 @@ test('an agent shows its recent runs with their turns, tokens, cost and tool cal
 
   await run.getByRole('button', { name: '3 turns, show them' }).click();
   await expect(runs.getByRole('list', { name: 'Turns and tool calls' }).getByRole('listitem')).toHaveText([
-    /^turn 1Completed.*small-1 · 1,640 \+ 212 tokens · cost 0\.0021 · 40 cached$/,
+    /^turn 1Completed.*small-1 · 1,640 in, 212 out · cost 0\.0021 · 40 cached$/,
     /^find_orderCompleted/,
     /^turn 2Completed/,
     /^mailFailed.*the model received an error$/,

@@ -46,7 +46,7 @@ export function AuditView({ query }: { query: string }): JSX.Element {
     <section class="view" aria-labelledby="audit-title">
       <div class="view-head">
         <h2 id="audit-title" class="section-title" tabIndex={-1}>
-          Audit <span class="panel-period">last 1,000 · times in {viewerTimeZone()}</span>
+          Audit <span class="panel-period">newest 1,000 · times in {viewerTimeZone()}</span>
         </h2>
       </div>
       {client === null ? (

@@ -171,7 +171,7 @@ export function decideQuestion(
   approved: boolean,
 ): Question {
   return {
-    title: `${approved ? 'Approve' : 'Refuse'} the call of ${tool}?`,
+    title: `${approved ? 'Approve' : 'Refuse'} ${tool}?`,
     effect: approved
       ? `${type} ${id.slice(0, 8)} executes it with the arguments that the model chose.`
       : `The model of ${type} ${id.slice(0, 8)} receives the refusal, and your reason.`,

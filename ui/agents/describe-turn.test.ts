@@ -11,7 +11,7 @@ test.each<[Partial<StepIntrospection>, TurnView]>([
       name: 'turn 1',
       state: 'completed',
       isCall: false,
-      facts: ['m', '1,640 + 212 tokens', 'cost 0.0042', '40 cached', '12 reasoning'],
+      facts: ['m', '1,640 in, 212 out', 'cost 0.0042', '40 cached', '12 reasoning'],
     },
   ],
   [

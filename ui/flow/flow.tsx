@@ -35,6 +35,7 @@ export function Flow({ monitor, navigation }: FlowProps): JSX.Element {
   const [isTable = innerWidth < 600, setTable] = useState<boolean>();
   const [isWhole, setWhole] = useState(false);
   const busy = useBusy(graph);
+  const shown = isWhole ? graph : busy;
   const idle = graph.nodes.length - busy.nodes.length;
   const isGrouped = graph.nodes.some(({ kind }) => kind === 'group');
   return (
@@ -44,9 +45,9 @@ export function Flow({ monitor, navigation }: FlowProps): JSX.Element {
       aside={
         <span class="flow-aside">
           <span class="panel-period">last 5 min{isGrouped && ' · grouped by prefix'}</span>
-          {idle > 0 && !isTable && (
+          {idle > 0 && (
             <button type="button" class="chip" aria-pressed={isWhole} onClick={() => setWhole(!isWhole)}>
-              {formatCount(idle)} idle
+              {formatCount(idle)} without events
             </button>
           )}
           <button type="button" class="chip" aria-pressed={isTable} onClick={() => setTable(!isTable)}>
@@ -62,7 +63,7 @@ export function Flow({ monitor, navigation }: FlowProps): JSX.Element {
       }
     >
       {isTable ? (
-        <FlowTable graph={graph} navigation={navigation} />
+        <FlowTable graph={shown} navigation={navigation} />
       ) : (
         <>
           <p class="flow-keys">
@@ -72,7 +73,7 @@ export function Flow({ monitor, navigation }: FlowProps): JSX.Element {
             <span class="is-schedule">schedule</span>
             <span class="is-none">no event in 5 min</span>
           </p>
-          <FlowMap graph={isWhole ? graph : busy} monitor={monitor} navigation={navigation} />
+          <FlowMap graph={shown} monitor={monitor} navigation={navigation} />
         </>
       )}
     </ViewSection>
@@ -202,7 +203,8 @@ function FlowMap({ graph, monitor, navigation }: FlowProps & { graph: FlowGraph 
               <path
                 key={`${from} ${to} ${relation}`}
                 class={`flow-edge is-${relation}`}
-                data-any={count !== 0}
+                // Where it is not counted, what it comes from or leads to says it.
+                data-any={(count ?? nodeOf.get(relation === 'schedule' ? to : from)?.received) !== 0}
                 d={path}
                 stroke-width={widthOf(count)}
               />
@@ -305,7 +307,7 @@ function FlowTable({ graph, navigation }: { graph: FlowGraph; navigation: Naviga
   return (
     <ViewTable
       caption="Ways between event types, workflows and schedules"
-      columns={['From', 'Relation', 'To', 'Service', 'Events, 5 min', 'Failure rate of To']}
+      columns={['From', 'Relation', 'To', 'Service', 'Events, 5 min', 'Failure rate']}
       class="flow-table"
     >
       {[...graph.edges, ...first].map(({ from, to, relation, count }) => {
@@ -317,7 +319,7 @@ function FlowTable({ graph, navigation }: { graph: FlowGraph; navigation: Naviga
             <ViewTableCell label="To">{name(to)}</ViewTableCell>
             <ViewTableCell label="Service">{target?.service || UNKNOWN}</ViewTableCell>
             <ViewTableCell label="Events, 5 min">{count === null ? UNKNOWN : formatCount(count)}</ViewTableCell>
-            <ViewTableCell label="Failure rate of To" isFailed={(target?.failed ?? 0) > 0}>
+            <ViewTableCell label="Failure rate" isFailed={(target?.failed ?? 0) > 0}>
               {formatPercent(target ? failureRatio({ ...target, cancelled: 0 }) : null)}
             </ViewTableCell>
           </tr>

@@ -362,8 +362,8 @@ export function turnFacts({ kind, turn, error }: StepIntrospection, hasRoom = tr
     ...(model === undefined ? [] : [model]),
     ...(usage === undefined
       ? []
-      : [`${formatCount(usage.promptTokens)} + ${formatCount(usage.completionTokens)} tokens`]),
-    ...(usage?.cost === undefined ? [] : [`cost ${formatCost(usage.cost)}`]),
+      : [`${formatCount(usage.promptTokens)} in, ${formatCount(usage.completionTokens)} out`]),
+    ...(usage?.cost === undefined ? [] : [`${hasRoom ? 'cost ' : ''}${formatCost(usage.cost)}`]),
     ...(usage?.cachedTokens === undefined || !hasRoom ? [] : [`${formatCount(usage.cachedTokens)} cached`]),
     ...(usage?.reasoningTokens === undefined || !hasRoom ? [] : [`${formatCount(usage.reasoningTokens)} reasoning`]),
     ...(kind === 'approval' ? ['approval'] : []),
