@@ -198,7 +198,7 @@ test('workflows: one article each, with lists of steps and runs', { tag: '@any-w
       - paragraph: From the payment to the parcel.
       - term: Failed
       - definition: "1"${fulfilGraph}
-      - heading "Recent runs failed first · bars: shares of step time" [level=4]${fulfilRuns}
+      - heading "Recent runs failed first · bars show shares of step time" [level=4]${fulfilRuns}
   `);
 });
 

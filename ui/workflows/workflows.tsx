@@ -160,7 +160,7 @@ function RecentRuns({ workflow, monitor, query }: Omit<WorkflowCardProps, 'isOpe
       />
       <div class="workflow-runs">
         <h4>
-          Recent runs <span class="panel-period">failed first · bars: shares of step time</span>
+          Recent runs <span class="panel-period">failed first · bars show shares of step time</span>
         </h4>
         {runs.length === 0 ? (
           <p class="muted">None yet.</p>
