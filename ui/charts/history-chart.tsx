@@ -5,7 +5,15 @@ import { Icon } from '../shared/icon.js';
 import type { Monitor } from '../state/monitor.js';
 import type { ChartMode, Navigation } from '../state/navigation.js';
 import { ChartLegend, ChartOptions, chartTitle, PeriodTable } from './chart-parts.js';
-import { dayBefore, historyOfRange, historyPoints, RANGE_LABEL, rangeToShow, zoomedPoints } from './history-points.js';
+import {
+  countedSince,
+  dayBefore,
+  historyOfRange,
+  historyPoints,
+  RANGE_LABEL,
+  rangeToShow,
+  zoomedPoints,
+} from './history-points.js';
 import { type ChartMark, releaseMarks } from './release-marks.js';
 import { TimeChart } from './time-chart.js';
 
@@ -36,7 +44,7 @@ export function HistoryChart(props: HistoryChartProps): JSX.Element {
   const { histories, now, monitor, navigation, heading: Heading, id, scope = '', height } = props;
   const { mode = navigation.route.value.chart, marks = [], isSelectable = false } = props;
   const { store, connection } = monitor;
-  const { startedAt } = store.reading.value;
+  const startedAt = histories === undefined ? null : countedSince(histories, store.reading.value.startedAt);
   const { selection, yesterday, range: chosen } = navigation.route.value;
   const range = histories === undefined ? '1h' : rangeToShow(chosen, histories, now, startedAt);
   const zoomed =

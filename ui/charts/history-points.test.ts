@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { historiesOf, historyOf, SERVER_NOW } from '../testing/test-data.js';
 import {
+  countedSince,
   dayBefore,
   historyOfRange,
   historyPoints,
@@ -32,6 +33,17 @@ test('a point covers the time since the start and up to now', () => {
   const points = historyPoints(historyOf(4, MINUTE), now, SERVER_NOW - 90_000);
   expect(points.map(({ coveredMs }) => coveredMs)).toEqual([0, 30_000, MINUTE, 15_000]);
   expect(points.map(({ isCurrent }) => isCurrent)).toEqual([false, false, false, true]);
+});
+
+test('what was counted hours before the start of this process is counted since', () => {
+  const hours = historyOf(168, 60 * MINUTE, { received: [1, 0, 0, 0] });
+  const since = countedSince({ ...historiesOf(), hours }, SERVER_NOW);
+  expect(since).toBe(hours.startAt + 165 * hours.stepMs);
+  // Of an hour without events.
+  expect(historyPoints(historyOf(60, MINUTE), now, since).every(({ coveredMs }) => coveredMs > 0)).toBe(true);
+  expect(countedSince(historiesOf(), SERVER_NOW)).toBe(SERVER_NOW);
+  const current = historyOf(168, 60 * MINUTE, { received: [9] });
+  expect(countedSince({ ...historiesOf(), hours: current }, SERVER_NOW)).toBe(SERVER_NOW);
 });
 
 test('counts from before the start of this process are known', () => {

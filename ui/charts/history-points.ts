@@ -127,6 +127,15 @@ export function dayBefore(
   });
 }
 
+/**
+ * Returns the time since which what has these histories is counted: when the hub started, or by what it counted in an hour
+ * before. @param startedAt see {@link historyPoints}
+ */
+export function countedSince({ hours }: Histories, startedAt: number | null): number {
+  const first = firstActivity(hours) ?? Number.POSITIVE_INFINITY;
+  return Math.min(startedAt ?? Number.POSITIVE_INFINITY, first + hours.stepMs);
+}
+
 function firstActivity({ startAt, stepMs, received, completed, failed }: History): number | undefined {
   const first = received.findIndex((count, index) => count + (completed[index] ?? 0) + (failed[index] ?? 0) > 0);
   return first === -1 ? undefined : startAt + first * stepMs;

@@ -143,7 +143,6 @@ const DEFINITIONS: Readonly<Record<SortKey, Defined>> = {
   trend: column<Trend | null>({
     label: 'Trend',
     period: '20 min',
-    title: 'Events per minute, failed below',
     width: 'minmax(6rem, 8.5rem)',
     leastWidth: '6rem',
     narrow: 'period',

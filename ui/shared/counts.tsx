@@ -46,7 +46,7 @@ const COUNTER_LOOK: Record<Counter, Omit<StatProps, 'children'>> = {
   },
   failed: { label: 'Failed' },
   retried: { label: 'Retried' },
-  pending: { label: 'Pending', title: 'Events that have not ended: waiting, delayed, suspended or running' },
+  pending: { label: 'Pending', title: 'Waiting, delayed, suspended or running' },
   active: { label: 'Active' },
   delayed: { label: 'Delayed' },
   suspended: { label: 'Suspended', title: 'Wait for a time, event or run' },
