@@ -37,6 +37,16 @@ const calls = {
   findByRequest: `SELECT hubline.find_events(NULL, request_id, false, 10) ${run}`,
   readRun: `SELECT hubline.read_run('shop', 'run', id, 0) ${run}`,
   recentEvents: `SELECT hubline.recent_events('run') ${active}`,
+  admit: `SELECT hubline.admit(seq, token) ${active}`,
+  findCancellable: `SELECT hubline.find_cancellable('shop', id) ${active}`,
+  cancel: `SELECT hubline.cancel_event(json_build_object('seq', seq, 'status', 'failed', 'isCancelled', true, 'durationMs', 0,
+    'followUps', '[]'::json, 'isOverdue', false, 'error', '{}'::json), '{}', '(9999,)') ${active}`,
+  release: `SELECT hubline.release_events(owner, ARRAY[seq], 0) ${active}`,
+  readEnd: `SELECT hubline.read_end('shop', 'run', id) ${run}`,
+  watchRun: `SELECT hubline.watch_run('shop', 'run', id, 'x', 'watcher') ${run}`,
+  unwatchRun: `SELECT hubline.unwatch_run(seq, 'x', 'watcher', '(9999,)') ${run}`,
+  keepers: `SELECT hubline.keepers(id) ${active}`,
+  erase: `SELECT hubline.erase(request_id) ${run}`,
 };
 
 test('calls that each event takes read no more beside thousands of ready events and of waits', async () => {
