@@ -133,6 +133,13 @@ it('dates failures by their minutes, and a service without a process by the end 
   ]);
 });
 
+it('does not date failures that were about as frequent before some quiet minutes', () => {
+  const failed = [0, 4, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 4, 0];
+  const failing = event('a', { deadLetters: 1, received: 500 }, { failed: 1 });
+  const recent = { ...failing.recent, minutes: { received: failed.map(() => 10), failed } };
+  expect(computeHealth(source([{ ...failing, recent }])).problems[0]?.since).toBeUndefined();
+});
+
 it.each([
   ['failures that were as rare before', 10, 500, (ago: number) => ago % 6 === 0, undefined],
   ['few failures', 10, 500, (ago: number) => ago < 2, undefined],

@@ -263,11 +263,12 @@ function failingSince(
   const events = received.map((count, index) => Math.max(count, failed[index] ?? 0));
   const all = { events: sumOf(events), failed: sumOf(failed) };
   const first = events.findIndex((count) => count > 0);
+  const startOf = (index: number): number => (Math.floor(now / minuteMs) - (failed.length - 1 - index)) * minuteMs;
   // The first events of the type failed.
-  const isFirst = all.events >= total && (failed[first] ?? 0) > 0;
-  let [best, gain] = [isFirst ? first : -1, leastGain];
+  if (all.events >= total && (failed[first] ?? 0) > 0) return startOf(first);
+  let [best, gain] = [-1, leastGain];
   let since = { events: 0, failed: 0 };
-  for (let index = events.length - 1; index > 0 && !isFirst; index -= 1) {
+  for (let index = events.length - 1; index > 0; index -= 1) {
     since = { events: since.events + (events[index] ?? 0), failed: since.failed + (failed[index] ?? 0) };
     const before = { events: all.events - since.events, failed: all.failed - since.failed };
     const isMore = since.failed >= 3 && since.failed * before.events > 2 * before.failed * since.events;
@@ -275,10 +276,10 @@ function failingSince(
     const gained = likelihoodOf(since) + likelihoodOf(before) - likelihoodOf(all);
     if (gained > gain) [best, gain] = [index, gained];
   }
-  return best < 0 ? undefined : (Math.floor(now / minuteMs) - (failed.length - 1 - best)) * minuteMs;
+  return best < 0 ? undefined : startOf(best);
 }
 
-/** Logarithm of how much likelier two rates are than one; by chance alone it is higher in 1 of 30 cases. */
+/** Least logarithm of the likelihood ratio of two rates to one. By chance alone it is higher in 1 of 30 cases. */
 const leastGain = 4;
 
 /** Returns the logarithm of the likelihood of failures at their mean rate. */

@@ -36,7 +36,7 @@ export interface ConsumerParts {
 /** Claim that is about to be sent. */
 interface NextClaim {
   readonly args: readonly Argument[];
-  /** Starts what the reply has. Returns true if that is something. */
+  /** Starts the deliveries of the reply. Returns true if it has any. */
   take(reply: unknown): boolean;
   /** The call failed: its queues may still have events. */
   restore(): void;

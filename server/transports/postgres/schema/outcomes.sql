@@ -85,7 +85,8 @@ END $$;
 
 -- Drops what exceeds the retention of a queue, apart from what another transaction drops: events that end at the same time do not
 -- wait for each other. Without limits, as when an event is replaced, dead letters are kept.
--- @param by_age looks at all runs, of which nothing reads those that are too old
+-- @param by_age drops also runs that are older than their type allows, and looks at all runs for it. Until then, reads leave
+-- them out.
 CREATE FUNCTION hub.retain(p_queue int, limits hub.limits, t bigint, by_age boolean DEFAULT false) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   keep jsonb := (SELECT settings -> 'retain' FROM hub.queues WHERE id = p_queue);
