@@ -128,8 +128,10 @@ export function dayBefore(
 }
 
 /**
- * Returns the time since which what has these histories is counted: when the hub started, or by what it counted in an hour
- * before. @param startedAt see {@link historyPoints}
+ * Returns the time since which events are counted: the start of the hub, or the end of the first hour in which older
+ * processes counted some.
+ *
+ * @param startedAt see {@link historyPoints}
  */
 export function countedSince({ hours }: Histories, startedAt: number | null): number {
   const first = firstActivity(hours) ?? Number.POSITIVE_INFINITY;

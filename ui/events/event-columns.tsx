@@ -181,7 +181,7 @@ const DEFINITIONS: Readonly<Record<SortKey, Defined>> = {
   failures: column<number | null>({
     label: 'Failure rate',
     period: '5 min',
-    title: 'Failed of all that ended',
+    title: 'Failed, of all that ended',
     width: 'minmax(6.25rem, 1fr)',
     narrow: 'period',
     isRanged: true,

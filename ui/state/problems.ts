@@ -84,7 +84,7 @@ function releaseOf({ kind, since }: Problem, releases: readonly StartedRelease[]
 }
 
 const MINUTE_MS = 60_000;
-/** Time between a release and the beginning of failures that are due to it: at a low rate, this is not known better. */
+/** Time around a release in which failures that began are attributed to it: at a low rate, their beginning is not exact. */
 const NEAR_MS = 3 * MINUTE_MS;
 
 function factOf(problem: Problem, now: number): string {

@@ -221,15 +221,17 @@ function stepRow(
  * @param whole the run as one bar
  */
 function runBars(whole: Bar, { steps = [], omittedSteps = 0 }: EventDetails, now: number): readonly Bar[] {
-  const parts = steps.flatMap((step) => stepBars(step, now).bars);
+  const barsOf = (isWait: boolean): readonly Bar[] =>
+    steps.filter(({ kind }) => WAITING_KINDS.includes(kind) === isWait).flatMap((step) => stepBars(step, now).bars);
+  const work = barsOf(false);
+  const parts = [...work, ...barsOf(true)];
   if (parts.length === 0) return [whole];
   const first = Math.min(...parts.map(({ from }) => from));
   const last = Math.max(...parts.map(({ to }) => to));
   const busy = joinPeriods([
     // Steps that are not shown ran before.
     ...(omittedSteps > 0 ? [{ from: whole.from, to: first }] : []),
-    // A wait that failed was one, too.
-    ...steps.flatMap((step) => (WAITING_KINDS.includes(step.kind) ? [] : stepBars(step, now).bars)).filter(isBusy),
+    ...work.filter(isBusy),
     // The function runs between its steps, and is about to begin the next one.
     ...(whole.tone === 'running' ? [{ from: last, to: whole.to }] : []),
   ]);
@@ -240,7 +242,7 @@ function runBars(whole: Bar, { steps = [], omittedSteps = 0 }: EventDetails, now
     const end = Math.min(to, whole.to);
     if (end <= start) continue;
     if (start > at) bars.push({ from: at, to: start, tone: 'waiting' });
-    // Of a run that waits now, too.
+    // A run that waits now has worked before.
     bars.push({ from: start, to: end, tone: whole.tone === 'waiting' ? 'running' : whole.tone });
     at = end;
   }

@@ -21,39 +21,39 @@ export interface RunListProps {
 /** Runs of a workflow, one line each, with the duration of every step as a part of a bar. */
 export function RunList({ runs, serverNow, query }: RunListProps): JSX.Element {
   const kept = useKept();
+  const errors = runs.map(errorOf);
   return (
     <ol class="runs" aria-label="Recent runs">
       {runs.map((run, index) => {
         const { id, status, acceptedAt, endedAt } = run;
         // Many runs in a row may fail alike.
-        const hasError = errorOf(run) !== errorOf(runs[index - 1]);
+        const repeats = errors[index] !== '' && errors[index] === errors[index - 1];
         const line = (): JSX.Element => (
-          <RunLine key={id} run={run} hasError={hasError} serverNow={serverNow} query={query} />
+          <RunLine key={id} run={run} repeatsError={repeats} serverNow={serverNow} query={query} />
         );
         // What the line of an ended run shows changes with the time alone.
         return endedAt === undefined
           ? line()
-          : kept(id, `${status} ${endedAt} ${formatAgo(serverNow - acceptedAt)} ${hasError} ${query}`, line);
+          : kept(id, `${status} ${endedAt} ${formatAgo(serverNow - acceptedAt)} ${repeats} ${query}`, line);
       })}
     </ol>
   );
 }
 
-/** Returns the error of a run, without its ids: numbers with more digits than a status has. */
-function errorOf(run: RunIntrospection | undefined): string {
-  const { attempt, error } = run ?? {};
+/** Returns the error of a run, apart from its ids: numbers of four digits and more. Empty without an error. */
+function errorOf({ attempt, error }: RunIntrospection): string {
   return error === undefined ? '' : `${attempt} ${error.name} ${error.message.replace(/\d[\da-f-]{3,}/gi, '')}`;
 }
 
 interface RunLineProps extends Omit<RunListProps, 'runs'> {
   readonly run: RunIntrospection;
-  /** Its error is not that of the run above. */
-  readonly hasError: boolean;
+  /** Its error is that of the run above. */
+  readonly repeatsError: boolean;
 }
 
-function RunLine({ run, hasError, serverNow, query }: RunLineProps): JSX.Element {
+function RunLine({ run, repeatsError, serverNow, query }: RunLineProps): JSX.Element {
   const { id, status, attempt, acceptedAt, endedAt, inbox } = run;
-  const error = hasError ? run.error : undefined;
+  const error = repeatsError ? undefined : run.error;
   const note = error === undefined ? waitNote(run, serverNow) : undefined;
   return (
     <li class="run">
@@ -64,7 +64,7 @@ function RunLine({ run, hasError, serverNow, query }: RunLineProps): JSX.Element
         <span class="run-total">{formatTaken(status, (endedAt ?? serverNow) - acceptedAt)}</span>
         <Ago at={acceptedAt} now={serverNow} />
       </div>
-      {run.error && !hasError && <span class="visually-hidden">same error</span>}
+      {repeatsError && <span class="visually-hidden">same error</span>}
       {error && (
         <p class="run-note" title={error.message}>
           <strong class="tone-failed">{error.name}</strong> {error.message}
