@@ -9,7 +9,7 @@ function registerStore(hub: Hub): void {
   hub.event({ type: 'stock.low' });
 }
 
-test('finds a failing event, opens it, copies its JSON and returns, with the keyboard only', async ({
+test('finds a failing event, opens it, copies its replay code and returns, with the keyboard only', async ({
   page,
   context,
   serve,
@@ -40,7 +40,7 @@ test('finds a failing event, opens it, copies its JSON and returns, with the key
   await expect(panel.getByRole('button', { name: 'Copied' })).toBeVisible();
   await page.clock.resume();
   const clipboard = (): Promise<string> => page.evaluate('navigator.clipboard.readText()');
-  await expect.poll(clipboard).toContain('payment.requested');
+  await expect.poll(clipboard).toContain("of await hub.deadLetters('payment.requested', { limit: ");
   await keyboard.press('Escape');
   await expect(panel).toBeHidden();
   await expect(link).toBeFocused();
