@@ -93,7 +93,7 @@ function ViewLinks({ store, navigation }: ViewLinksProps): JSX.Element {
         <a key={item} href={viewPath(item) + navigation.query.value} aria-current={item === view ? 'page' : undefined}>
           {VIEW_LABEL[item]}{' '}
           {store.hub.value && counts[item] !== undefined && (
-            <span class={`chip-count${item === 'waits' ? ' tone-stale' : ''}`}>
+            <span class="chip-count">
               {formatCount(counts[item])}
               {item === 'waits' && <span class="visually-hidden"> approvals</span>}
             </span>
