@@ -37,11 +37,9 @@ export class Upkeep {
     }
   }
 
-  /** Returns `false` if nothing is left to pack, or another process packs it. */
+  /** Returns `false` if nothing is left to pack. */
   #packSome(): Promise<boolean> {
     return this.#database.transaction(async (query) => {
-      const [lock] = await query(`SELECT pg_try_advisory_xact_lock(hashtextextended('hub_channel', 5)) AS is_ours`, []);
-      if (lock?.['is_ours'] !== true) return false;
       const [row] = await query('SELECT hub.take_minutes($1) AS taken', [maxTypes]);
       const taken = readList(row?.['taken']).map(readFields);
       for (const each of taken) {

@@ -148,7 +148,7 @@ BEGIN
   -- A subscription does not end meanwhile.
   PERFORM pg_advisory_xact_lock_shared(hashtextextended('hub_channel', 7));
   IF max_pending IS NOT NULL THEN
-    IF cardinality(events) + (SELECT coalesce(sum(received - completed - failed), 0) FROM hub.counters) > max_pending THEN
+    IF cardinality(events) + (SELECT coalesce(sum(received - completed - failed), 0) FROM hub.all_counters) > max_pending THEN
       RAISE 'pending events reached %', max_pending USING ERRCODE = 'HB001';
     END IF;
   END IF;

@@ -22,35 +22,14 @@ CREATE FUNCTION hub.bucket(ms float8) RETURNS int LANGUAGE sql IMMUTABLE AS $$
   SELECT CASE WHEN ms <= 0.001 THEN -34 ELSE ceil(ln(ms) / ln(1.1::float8 / 0.9::float8))::int END
 $$;
 
--- Counts by name: r received, c completed, i filtered, f failed, x cancelled, t retried, u deduplicated, w waiting time and d duration
--- in `amounts` milliseconds, ~ another change.
+-- Counts by name: r received, c completed, i filtered, f failed, x cancelled, t retried, u deduplicated, w waiting time and d
+-- duration in `amounts` milliseconds, e completed after a duration, ~ another change.
 CREATE FUNCTION hub.count_all(t bigint, queues int[], names text[], amounts float8[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   IF cardinality(queues) = 0 THEN RETURN; END IF;
-  INSERT INTO hub.counters AS k
-  SELECT pg_backend_pid(), q, count(*) FILTER (WHERE n = 'r'), count(*) FILTER (WHERE n IN ('c', 'i')),
-    count(*) FILTER (WHERE n IN ('f', 'x')), count(*) FILTER (WHERE n = 'x'), count(*) FILTER (WHERE n = 't'),
-    count(*) FILTER (WHERE n = 'u'), count(*) FILTER (WHERE n = 'i'), count(*), max(t) FILTER (WHERE n = 'r'), max(t) FILTER (WHERE n = 'f')
-  FROM unnest(queues, names) AS c(q, n) GROUP BY q ORDER BY q
-  ON CONFLICT (queue, session) DO UPDATE SET
-    received = k.received + excluded.received, completed = k.completed + excluded.completed,
-    failed = k.failed + excluded.failed, cancelled = k.cancelled + excluded.cancelled,
-    retried = k.retried + excluded.retried, deduplicated = k.deduplicated + excluded.deduplicated,
-    filtered = k.filtered + excluded.filtered, changes = k.changes + excluded.changes,
-    last_received_at = greatest(k.last_received_at, excluded.last_received_at),
-    last_failed_at = greatest(k.last_failed_at, excluded.last_failed_at);
-  IF names <@ '{~,u}' THEN RETURN; END IF;
-  INSERT INTO hub.minutes AS m
-  SELECT pg_backend_pid(), q.type, t / 60000, each.name::"char", each.bucket, count(*), max(each.ms)
-  FROM unnest(queues, names, amounts) AS c(q, n, a) JOIN hub.queues q ON q.id = c.q, LATERAL (
-    SELECT c.n, 0, NULL::float8 WHERE c.n IN ('r', 'c', 'f', 't')
-    UNION ALL SELECT unnest('{f,x}'::text[]), 0, NULL WHERE c.n = 'x'
-    UNION ALL SELECT 'c', 0, NULL WHERE c.n = 'i'
-    UNION ALL SELECT c.n, hub.bucket(c.a), c.a WHERE c.n IN ('w', 'd')
-  ) AS each(name, bucket, ms)
-  GROUP BY 2, 4, 5 ORDER BY 2, 4, 5
-  ON CONFLICT (type, minute, name, bucket, session) DO UPDATE
-    SET count = m.count + excluded.count, longest = greatest(m.longest, excluded.longest);
+  INSERT INTO hub.counted (at, queues, names, amounts) VALUES (t, queues, names::"char"[], amounts);
+  -- About one call in 1,000 counts: what is left to add stays small, and so does the time of the call that adds it.
+  IF random() * 1000 < cardinality(queues) THEN PERFORM hub.fold_counts(); END IF;
 END $$;
 
 CREATE FUNCTION hub.changed(queue int) RETURNS void LANGUAGE plpgsql AS $$
@@ -58,23 +37,73 @@ BEGIN
   PERFORM hub.count_all(0, ARRAY[queue], ARRAY['~'], ARRAY[0::float8]);
 END $$;
 
--- Adds the counters of sessions that have ended to those of session 0.
-CREATE FUNCTION hub.fold_counters() RETURNS void LANGUAGE plpgsql AS $$
+-- Counts that are not yet added to counters and minutes, with their places in the table.
+CREATE FUNCTION hub.unfolded() RETURNS TABLE (place tid, counts hub.counted) LANGUAGE plpgsql STABLE ROWS 100 AS $$
+DECLARE f hub.folded := (SELECT x FROM hub.folded x);
 BEGIN
-  WITH gone AS (
-    DELETE FROM hub.counters k WHERE session <> 0
-      AND NOT EXISTS (SELECT FROM pg_stat_activity WHERE pid = session) RETURNING *
-  )
-  INSERT INTO hub.counters AS k
-  SELECT 0, queue, sum(received), sum(completed), sum(failed), sum(cancelled), sum(retried), sum(deduplicated),
-    sum(filtered), sum(changes), max(last_received_at), max(last_failed_at) FROM gone GROUP BY queue ORDER BY queue
-  ON CONFLICT (queue, session) DO UPDATE SET
-    received = k.received + excluded.received, completed = k.completed + excluded.completed,
-    failed = k.failed + excluded.failed, cancelled = k.cancelled + excluded.cancelled,
-    retried = k.retried + excluded.retried, deduplicated = k.deduplicated + excluded.deduplicated,
-    filtered = k.filtered + excluded.filtered, changes = k.changes + excluded.changes,
-    last_received_at = greatest(k.last_received_at, excluded.last_received_at),
-    last_failed_at = greatest(k.last_failed_at, excluded.last_failed_at);
+  -- Nothing was added yet, or the numbers of transactions are those of another server, from which the tables were copied.
+  IF f.next IS NULL OR f.next > pg_snapshot_xmax(pg_current_snapshot()) THEN f := (1, '0'::xid8, '{}'::xid8[]); END IF;
+  RETURN QUERY SELECT c.ctid, c FROM hub.counted c WHERE c.xid >= f.next;
+  RETURN QUERY SELECT c.ctid, c FROM hub.counted c WHERE c.xid = ANY(f.open) AND c.xid < f.next;
+END $$;
+
+CREATE VIEW hub.unfolded_counters AS
+SELECT queue, count(*) FILTER (WHERE name = 'r') AS received, count(*) FILTER (WHERE name IN ('c', 'e', 'i')) AS completed,
+  count(*) FILTER (WHERE name IN ('f', 'x')) AS failed, count(*) FILTER (WHERE name = 'x') AS cancelled,
+  count(*) FILTER (WHERE name = 't') AS retried, count(*) FILTER (WHERE name = 'u') AS deduplicated,
+  count(*) FILTER (WHERE name = 'i') AS filtered, count(*) AS changes,
+  max((u.counts).at) FILTER (WHERE name = 'r') AS last_received_at, max((u.counts).at) FILTER (WHERE name = 'f') AS last_failed_at
+FROM hub.unfolded() u, unnest((u.counts).queues, (u.counts).names) AS c(queue, name) GROUP BY queue;
+
+CREATE VIEW hub.unfolded_minutes AS
+SELECT type, minute, each.name::"char" AS name, CASE WHEN each.name IN ('w', 'd') THEN bucket ELSE 0 END AS bucket,
+  sum(count)::bigint AS count, max(longest) FILTER (WHERE each.name IN ('w', 'd')) AS longest
+FROM (
+  SELECT queue, (u.counts).at / 60000 AS minute, name, CASE WHEN name IN ('w', 'd', 'e') THEN hub.bucket(amount) END AS bucket,
+    count(*) AS count, max(amount) AS longest
+  FROM hub.unfolded() u, unnest((u.counts).queues, (u.counts).names, (u.counts).amounts) AS c(queue, name, amount)
+  WHERE name NOT IN ('~', 'u') GROUP BY 1, 2, 3, 4
+) c JOIN hub.queues q ON q.id = c.queue,
+  unnest(CASE c.name WHEN 'e' THEN '{c,d}' WHEN 'x' THEN '{f,x}' WHEN 'i' THEN '{c}' ELSE ARRAY[c.name::text] END) AS each(name)
+GROUP BY 1, 2, 3, 4;
+
+-- Counters and minutes as of now: a queue, or a minute of a type, may have several rows.
+CREATE VIEW hub.all_counters AS SELECT * FROM hub.counters UNION ALL SELECT * FROM hub.unfolded_counters;
+CREATE VIEW hub.all_minutes AS SELECT * FROM hub.minutes UNION ALL SELECT * FROM hub.unfolded_minutes;
+
+-- Adds what was counted, in one snapshot, and drops the ended events that exceed the retention. One transaction at a time, also
+-- with those that pack minutes; one that must be serializable leaves it to others, with which it would conflict.
+CREATE FUNCTION hub.fold_counts() RETURNS void LANGUAGE plpgsql AS $$
+DECLARE each record;
+BEGIN
+  IF current_setting('transaction_isolation') <> 'read committed'
+    OR NOT pg_try_advisory_xact_lock(hashtextextended('hub_channel', 5)) THEN RETURN; END IF;
+  FOR each IN
+    WITH counters AS (
+      INSERT INTO hub.counters AS k SELECT * FROM hub.unfolded_counters ORDER BY queue
+      ON CONFLICT (queue) DO UPDATE SET
+        received = k.received + excluded.received, completed = k.completed + excluded.completed,
+        failed = k.failed + excluded.failed, cancelled = k.cancelled + excluded.cancelled,
+        retried = k.retried + excluded.retried, deduplicated = k.deduplicated + excluded.deduplicated,
+        filtered = k.filtered + excluded.filtered, changes = k.changes + excluded.changes,
+        last_received_at = greatest(k.last_received_at, excluded.last_received_at),
+        last_failed_at = greatest(k.last_failed_at, excluded.last_failed_at)
+    ), minutes AS (
+      INSERT INTO hub.minutes AS m SELECT * FROM hub.unfolded_minutes ORDER BY 1, 2, 3, 4
+      ON CONFLICT (type, minute, name, bucket) DO UPDATE
+        SET count = m.count + excluded.count, longest = greatest(m.longest, excluded.longest)
+    ), added AS (
+      DELETE FROM hub.counted WHERE ctid = ANY(ARRAY(SELECT place FROM hub.unfolded())) RETURNING queues, names
+    ), position AS (
+      -- What this transaction counts from now on is not added.
+      INSERT INTO hub.folded VALUES (1, pg_snapshot_xmax(pg_current_snapshot()),
+        ARRAY(SELECT pg_snapshot_xip(pg_current_snapshot()) UNION SELECT pg_current_xact_id()))
+      ON CONFLICT (id) DO UPDATE SET next = excluded.next, open = excluded.open
+    )
+    SELECT queue, count(*) AS completed FROM added, unnest(queues, names) AS c(queue, name) WHERE name = 'e' GROUP BY queue
+  LOOP
+    PERFORM hub.trim_recent(each.queue, each.completed);
+  END LOOP;
 END $$;
 
 -- The queue of a type of a service, which is created if it does not exist.

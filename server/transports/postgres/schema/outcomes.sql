@@ -179,14 +179,9 @@ BEGIN
     SELECT json_agg(f ORDER BY x.ordinality, f.ordinality) INTO follow_ups FROM unnest(all_outcomes) WITH ORDINALITY x, json_array_elements(x."followUps") WITH ORDINALITY f(f)
     WHERE x.ordinality = ANY(done);
     IF follow_ups IS NOT NULL THEN PERFORM hub.accept(follow_ups, sender); END IF;
-    FOR each, i IN SELECT q, least(count(*), 50) FROM unnest(queues) q GROUP BY q LOOP
-      PERFORM hub.trim_recent(each, i);
-    END LOOP;
     SELECT array_agg(q.id) INTO freed FROM hub.queues q WHERE q.id = ANY(queues) AND q.is_limited;
     freed := coalesce(freed, '{}');
-    names := array_fill('c'::text, ARRAY[cardinality(queues)]) || array_fill('d'::text, ARRAY[cardinality(queues)]);
-    amounts := amounts || amounts;
-    queues := queues || queues;
+    names := array_fill('e'::text, ARRAY[cardinality(queues)]);
   END IF;
   FOR i IN 1..cardinality(all_outcomes) LOOP
     CONTINUE WHEN i = ANY(done);

@@ -36,9 +36,12 @@ CREATE FUNCTION hub.ended_json(e hub.ended, with_body boolean, from_number int) 
   FROM hub.queues q WHERE q.id = e.queue
 $$;
 
--- Ended events that are retained: some types limit the age of their runs, and dead letters have one.
+-- Ended events that are retained: those that exceed the newest ones of a queue, which the next fold drops, are not. Some types
+-- limit the age of their runs, and dead letters have one.
 CREATE FUNCTION hub.is_retained(e hub.ended) RETURNS boolean LANGUAGE sql STABLE AS $$
-  SELECT e.is_recent OR (e.is_dead AND coalesce(e.dead_until > hub.now_ms(), true)) OR (e.is_run AND (
+  SELECT (e.is_recent AND (e.status = 'f' OR e.number > coalesce((SELECT number FROM hub.ended n
+      WHERE n.queue = e.queue AND n.is_recent AND n.status <> 'f' ORDER BY number DESC OFFSET 50 LIMIT 1), 0)))
+    OR (e.is_dead AND coalesce(e.dead_until > hub.now_ms(), true)) OR (e.is_run AND (
     coalesce(e.ended_at > hub.now_ms() - (SELECT (settings -> 'retain' ->> 'ageMs')::float8 FROM hub.queues WHERE id = e.queue), true)
     OR EXISTS (SELECT FROM hub.watchers w WHERE w.seq = e.seq AND w.kind = 'x')))
 $$;
@@ -252,7 +255,7 @@ CREATE FUNCTION hub.counts(p_types text[]) RETURNS json LANGUAGE sql STABLE AS $
       SELECT queue, sum(received)::bigint AS received, sum(completed)::bigint AS completed, sum(filtered)::bigint AS filtered,
         sum(failed)::bigint AS failed, sum(cancelled)::bigint AS cancelled, sum(retried)::bigint AS retried,
         sum(deduplicated)::bigint AS deduplicated, max(last_received_at) AS last_received_at, max(last_failed_at) AS last_failed_at
-      FROM hub.counters WHERE queue IN (SELECT id FROM asked) GROUP BY queue
+      FROM hub.all_counters WHERE queue IN (SELECT id FROM asked) GROUP BY queue
     ) k ON k.queue = q.id
   ), counted AS (
     SELECT type, json_agg(c ORDER BY service) AS services FROM (
@@ -277,8 +280,8 @@ CREATE FUNCTION hub.counts(p_types text[]) RETURNS json LANGUAGE sql STABLE AS $
 $$;
 
 -- Counts of a minute as the reads return them, several with commas between them.
-CREATE FUNCTION hub.minute_text(m hub.minutes) RETURNS text LANGUAGE sql STABLE AS $$
-  SELECT concat_ws(' ', m.minute, m.name, m.bucket, m.count, m.longest)
+CREATE FUNCTION hub.minute_text(minute bigint, name "char", bucket int, count bigint, longest float8) RETURNS text LANGUAGE sql STABLE AS $$
+  SELECT concat_ws(' ', minute, name, bucket, count, longest)
 $$;
 
 -- Histories of types: parts as they are packed, all without names, and the minutes since then.
@@ -290,7 +293,7 @@ CREATE FUNCTION hub.history(p_types text[], parts text[]) RETURNS json LANGUAGE 
     WHERE type IN (SELECT unnest(p_types)) AND (parts IS NULL OR part = ANY(parts)) GROUP BY type
   ) h USING (type)
   LEFT JOIN (
-    SELECT type, string_agg(hub.minute_text(m), ',') AS open FROM hub.minutes m WHERE type IN (SELECT unnest(p_types)) GROUP BY type
+    SELECT type, string_agg(hub.minute_text(minute, name, bucket, count, longest), ',') AS open FROM hub.all_minutes WHERE type IN (SELECT unnest(p_types)) GROUP BY type
   ) o USING (type)
 $$;
 
@@ -299,17 +302,23 @@ CREATE FUNCTION hub.total_history() RETURNS json LANGUAGE sql STABLE AS $$
   SELECT json_build_object('parts', (SELECT coalesce(json_object_agg(part, text), '{}') FROM hub.histories WHERE type = ''),
     'open', coalesce(string_agg(concat_ws(' ', minute, name, bucket, count, longest), ','), '')) FROM (
     SELECT minute, name, bucket, sum(count) AS count, max(longest) AS longest
-    FROM hub.minutes WHERE type NOT LIKE U&'workflow\001F%' GROUP BY 1, 2, 3
+    FROM hub.all_minutes WHERE type NOT LIKE U&'workflow\001F%' GROUP BY 1, 2, 3
   ) m
 $$;
 
--- Takes the minutes that are over of some types, and returns them with the histories of these types.
-CREATE FUNCTION hub.take_minutes(max_types int) RETURNS json LANGUAGE sql AS $$
+-- Takes the minutes that are over of some types, and returns them with the histories of these types. One transaction at a time.
+CREATE FUNCTION hub.take_minutes(max_types int) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  current_minute bigint := hub.now_ms() / 60000;
+  read json;
+BEGIN
+  PERFORM pg_advisory_xact_lock(hashtextextended('hub_channel', 5));
+  PERFORM hub.fold_counts();
   WITH types AS MATERIALIZED (
-    SELECT DISTINCT type FROM hub.minutes WHERE minute < hub.now_ms() / 60000 LIMIT max_types
+    SELECT DISTINCT type FROM hub.minutes WHERE minute < current_minute LIMIT max_types
   ), taken AS (
-    DELETE FROM hub.minutes m USING types WHERE m.type = types.type AND m.minute < hub.now_ms() / 60000
-    RETURNING m.type, hub.minute_text(m) AS text
+    DELETE FROM hub.minutes m USING types WHERE m.type = types.type AND m.minute < current_minute
+    RETURNING m.type, hub.minute_text(minute, name, bucket, count, longest) AS text
   ), found AS (
     SELECT type, string_agg(text, ',') AS open FROM taken GROUP BY type
     UNION ALL
@@ -317,8 +326,9 @@ CREATE FUNCTION hub.take_minutes(max_types int) RETURNS json LANGUAGE sql AS $$
   )
   SELECT coalesce(json_agg(json_build_object('type', type, 'open', open, 'parts', (
     SELECT coalesce(json_object_agg(part, text), '{}') FROM hub.histories h WHERE h.type = found.type
-  ))), '[]') FROM found
-$$;
+  ))), '[]') INTO read FROM found;
+  RETURN read;
+END $$;
 
 CREATE FUNCTION hub.store_history(p_type text, parts json, first_hour int) RETURNS void LANGUAGE sql AS $$
   INSERT INTO hub.histories SELECT p_type, key, value FROM json_each_text(parts)
@@ -339,7 +349,7 @@ $$;
 
 CREATE FUNCTION hub.revision(p_type text) RETURNS json LANGUAGE sql STABLE AS $$
   SELECT to_json(coalesce((
-    SELECT sum(changes) FROM hub.counters k WHERE p_type IS NULL OR k.queue IN (SELECT id FROM hub.queues WHERE type = p_type)
+    SELECT sum(changes) FROM hub.all_counters k WHERE p_type IS NULL OR k.queue IN (SELECT id FROM hub.queues WHERE type = p_type)
   ), 0) || '.' || hub.now_ms() / 60000)
 $$;
 

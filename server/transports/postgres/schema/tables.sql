@@ -245,11 +245,9 @@ CREATE TABLE hub.failures (
 );
 CREATE INDEX failures_queue ON hub.failures (queue, number);
 
--- Counters per session and type: no transaction waits for another one. Queue 0 counts changes of the transport. Those of
--- sessions that have ended are added to session 0.
+-- Counters of types. Queue 0 counts changes of the transport. One transaction at a time adds to them.
 CREATE TABLE hub.counters (
-  session int NOT NULL,
-  queue int NOT NULL,
+  queue int PRIMARY KEY,
   received bigint NOT NULL,
   completed bigint NOT NULL,
   failed bigint NOT NULL,
@@ -259,20 +257,30 @@ CREATE TABLE hub.counters (
   filtered bigint NOT NULL,
   changes bigint NOT NULL,
   last_received_at bigint,
-  last_failed_at bigint,
-  PRIMARY KEY (queue, session)
+  last_failed_at bigint
 ) WITH (fillfactor = 50);
 -- Counts of a minute. `name`: r, c, f, x, t as the counters; w waiting times and d durations by bucket, with the longest one.
 CREATE TABLE hub.minutes (
-  session int NOT NULL,
   type text NOT NULL,
-  minute int NOT NULL,
+  minute bigint NOT NULL,
   name "char" NOT NULL,
   bucket int NOT NULL,
   count bigint NOT NULL,
   longest float8,
-  PRIMARY KEY (type, minute, name, bucket, session)
+  PRIMARY KEY (type, minute, name, bucket)
 ) WITH (fillfactor = 50);
+-- What transactions have counted since then, in a row each, so that none waits for another one.
+CREATE TABLE hub.counted (
+  xid xid8 NOT NULL DEFAULT pg_current_xact_id(),
+  at bigint NOT NULL,
+  queues int[] NOT NULL,
+  names "char"[] NOT NULL,
+  amounts float8[] NOT NULL
+);
+CREATE INDEX counted_xid ON hub.counted (xid);
+-- Transactions whose rows are added: those before `next`, other than `open`. One row. The rows that were added stay in the table
+-- while any transaction lasts.
+CREATE TABLE hub.folded (id int PRIMARY KEY CHECK (id = 1), next xid8 NOT NULL, open xid8[] NOT NULL);
 -- Parts of the histories of types, as `PackedHistory` of period-history.ts names them; '' is the history of all event types.
 CREATE TABLE hub.histories (type text NOT NULL, part text NOT NULL, text text NOT NULL, PRIMARY KEY (type, part));
 
@@ -334,4 +342,5 @@ ALTER TABLE hub.entries SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacu
 ALTER TABLE hub.waits SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
 ALTER TABLE hub.waiting_keys SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
 ALTER TABLE hub.counters SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
+ALTER TABLE hub.counted SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
 ALTER TABLE hub.minutes SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);

@@ -317,7 +317,6 @@ DECLARE
 BEGIN
   -- One process at a time.
   IF NOT pg_try_advisory_xact_lock(hashtextextended('hub_channel', 8)) THEN RETURN; END IF;
-  PERFORM hub.fold_counters();
   DELETE FROM hub.list_values l USING hub.key_values k WHERE l.key = k.key AND k.expires_at <= t;
   DELETE FROM hub.key_values WHERE expires_at <= t;
   DELETE FROM hub.log_entries WHERE expires_at <= t;
@@ -349,8 +348,8 @@ DO $$
 DECLARE name text;
 BEGIN
   FOREACH name IN ARRAY '{accept,admit,add_waits,cancel_event,checkpoint,claim,conclude,decide,end_run,erase,find_cancellable,
-    find_events,heartbeat,keepers,leave,news_json,read_end,read_run,receive,recent_events,release_events,replay,take_ends,
-    unwatch_run,watch_run}'::text[] LOOP
+    find_events,fold_counts,heartbeat,keepers,leave,news_json,read_end,read_run,receive,recent_events,release_events,replay,take_ends,
+    unfolded,unwatch_run,watch_run}'::text[] LOOP
     EXECUTE format('ALTER FUNCTION hub.%I SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
       SET enable_bitmapscan = off SET jit = off', name);
   END LOOP;
