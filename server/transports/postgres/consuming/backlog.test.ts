@@ -47,6 +47,11 @@ const calls = {
   unwatchRun: `SELECT hubline.unwatch_run(seq, 'x', 'watcher', '(9999,)') ${run}`,
   keepers: `SELECT hubline.keepers(id) ${active}`,
   erase: `SELECT hubline.erase(request_id) ${run}`,
+  decide: `SELECT hubline.decide(seq, token, 0, 0, 'w', 'taken', '1') ${run}`,
+  takeEnds: `SELECT hubline.take_ends(ARRAY[seq], 'watcher', '(9999,)') ${run}`,
+  receive: "SELECT hubline.receive('0') FROM hubline.member_types",
+  leave: 'SELECT hubline.leave(member, 0, 0) FROM hubline.member_types',
+  foldCounts: 'SELECT hubline.fold_counts() FROM hubline.member_types',
 };
 
 test('calls that each event takes read no more beside thousands of ready events and of waits', async () => {

@@ -11,7 +11,7 @@ const { connect, consume, until } = contractStage(() => harness());
 
 test('a claim from a position on, and an outcome, read nothing of what has ended beside a transaction that lasts', async () => {
   const shop = await consume(['a'], { concurrency: 1_000 });
-  const reader = await admin.connect();
+  const [reader, client] = [await admin.connect(), await admin.connect()];
   try {
     await reader.query('BEGIN ISOLATION LEVEL REPEATABLE READ');
     await reader.query('SELECT count(*) FROM hubline.events');
@@ -23,11 +23,10 @@ test('a claim from a position on, and an outcome, read nothing of what has ended
         await Promise.all(shop.waiting.splice(0).map((delivery) => delivery.commit(completed())));
       }
     };
-    const client = await admin.connect();
     const entries = async (): Promise<number> => {
       const { rows } = await client.query(
         `SELECT sum(pg_stat_get_xact_tuples_returned(i.indexrelid))::int AS n FROM pg_class c JOIN pg_index i
-        ON i.indrelid = c.oid WHERE relnamespace = 'hubline'::regnamespace AND relname IN ('events', 'ended')`,
+        ON i.indrelid = c.oid WHERE relnamespace = 'hubline'::regnamespace AND relname IN ('events', 'ended', 'counted')`,
       );
       return Number(rows[0]?.n);
     };
@@ -53,8 +52,12 @@ test('a claim from a position on, and an outcome, read nothing of what has ended
     const conclude = `SELECT hubline.conclude(owner, 'shop', json_build_array(json_build_object('seq', seq, 'token', token,
       ${outcome})), '(0,)') FROM hubline.events`;
     expect(await entriesOf(conclude)).toBeLessThan(ended / 2);
-    client.release();
+    await client.query('SELECT hubline.fold_counts()');
+    for (const call of ['SELECT hubline.fold_counts()', 'SELECT FROM hubline.all_counters']) {
+      expect(await entriesOf(call), call).toBeLessThan(100);
+    }
   } finally {
+    client.release();
     await reader.query('COMMIT');
     reader.release();
   }
