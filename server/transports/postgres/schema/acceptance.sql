@@ -134,7 +134,7 @@ DECLARE
   routed bigint[];
   work int[] := '{}';
   others json[] := '{}';
-  leasable int[] := '{}';
+  leasable int[];
   deliveries json;
   began timestamptz;
   took interval;
@@ -152,28 +152,29 @@ BEGIN
       RAISE 'pending events reached %', max_pending USING ERRCODE = 'HB001';
     END IF;
   END IF;
-  -- Events of these types, those with an id to remember and those of new queues are decided one after another.
-  SELECT coalesce(array_agg(type), '{}') INTO alone_types FROM (SELECT DISTINCT type FROM unnest(events)) e WHERE is_alone
-    OR EXISTS (SELECT FROM hub.queues q WHERE q.type = e.type AND q.is_debounced)
-    OR EXISTS (SELECT FROM hub.queues q WHERE q.triggers IS NOT NULL AND q.triggers ? e.type)
-    OR EXISTS (SELECT FROM hub.waits w WHERE w.event_type = e.type);
-  -- What is decided one after another may have to start before the rest.
-  IF is_decided OR cardinality(alone_types) > 0 THEN room := 0; END IF;
   IF room > 0 THEN
     -- A pause that is under way has the lock: the events wait for it.
     PERFORM FROM hub.members WHERE id = p_member FOR KEY SHARE SKIP LOCKED;
     IF NOT FOUND THEN room := 0; END IF;
   END IF;
-  IF room > 0 THEN
-    began := clock_timestamp();
-    SELECT coalesce(array_agg(q.id), '{}') INTO leasable
-    FROM hub.members c JOIN hub.member_types m ON m.member = c.id JOIN hub.queues q ON q.id = m.queue
-    LEFT JOIN hub.pauses p ON p.service = c.service
-    WHERE c.id = p_member AND q.type IN (SELECT type FROM unnest(events)) AND NOT q.is_limited
-      AND (p.types IS NULL OR NOT (p.types = '"all"' OR p.types ? q.type))
-      AND (SELECT true FROM hub.events e WHERE e.queue = q.id AND e.state = 'r' ORDER BY e.priority DESC, e.position LIMIT 1) IS NULL;
-    took := clock_timestamp() - began;
-  END IF;
+  began := clock_timestamp();
+  -- Events of alone types, those with an id to remember and those of new queues are decided one after another. Each type is
+  -- looked up by itself: a join may read all of them.
+  SELECT coalesce(array_agg(type) FILTER (WHERE is_alone OR x.has_followers), '{}'), coalesce(array_agg(own) FILTER (WHERE own IS NOT NULL), '{}')
+  INTO alone_types, leasable FROM (
+    SELECT e.type, (SELECT true FROM hub.queues q WHERE q.type = e.type AND q.is_debounced LIMIT 1)
+        OR (SELECT true FROM hub.queues q WHERE q.triggers IS NOT NULL AND q.triggers ? e.type LIMIT 1)
+        OR (SELECT true FROM hub.waits w WHERE w.event_type = e.type LIMIT 1) AS has_followers,
+      (SELECT q.id FROM hub.queues q WHERE room > 0 AND q.type = e.type AND q.service = sender AND NOT q.is_limited
+        AND (SELECT true FROM hub.member_types m WHERE m.queue = q.id AND m.member = p_member)
+        AND (SELECT p.types = '"all"' OR p.types ? q.type FROM hub.pauses p WHERE p.service = sender) IS NOT TRUE
+        AND (SELECT true FROM hub.events r WHERE r.queue = q.id AND r.state = 'r' ORDER BY r.priority DESC, r.position LIMIT 1) IS NULL
+      ) AS own
+    FROM (SELECT DISTINCT type FROM unnest(events)) e
+  ) x;
+  took := clock_timestamp() - began;
+  -- What is decided one after another may have to start before the rest.
+  IF is_decided OR cardinality(alone_types) > 0 THEN leasable := '{}'; END IF;
   WITH sent AS MATERIALIZED (
     SELECT e.* FROM unnest(events) WITH ORDINALITY e
     WHERE e."dedupeId" IS NULL AND (e.overlap IS NULL AND e.replaces IS NULL OR e.key IS NULL) AND e.type <> ALL(alone_types)
@@ -181,7 +182,10 @@ BEGIN
     SELECT s.*, q.id AS queue, q.retains_runs, CASE WHEN s."delayMs" > 0 THEN 'd' WHEN q.id <> ALL(leasable) THEN 'r'
       WHEN row_number() OVER (PARTITION BY s."delayMs" > 0 OR q.id <> ALL(leasable) ORDER BY s.priority DESC, s.ordinality) <= room
       THEN 'a' ELSE 'r' END AS state
-    FROM sent s JOIN hub.queues q ON q.type = s.type AND q.is_subscribed AND (s.service IS NULL OR s.service = q.service AND q.retains_runs)
+    FROM sent s, LATERAL (
+      SELECT * FROM hub.queues q WHERE q.type = s.type AND q.is_subscribed AND (s.service IS NULL OR s.service = q.service AND q.retains_runs)
+      OFFSET 0
+    ) q
   ), stored AS (
     INSERT INTO hub.events AS e (position, queue, state, priority, accepted_at, due_at, is_run, id, request_id, cause_id, key,
       depth, delay_ms, replays, trace, parent, body, owner, token, started_at)

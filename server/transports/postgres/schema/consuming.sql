@@ -208,26 +208,6 @@ BEGIN
     LEFT JOIN LATERAL (SELECT due_at FROM hub.waits WHERE queue = x.id AND due_at IS NOT NULL ORDER BY due_at LIMIT 1) w ON true);
 END $$;
 
--- Leases events to a connection.
-CREATE FUNCTION hub.lease(seqs bigint[], p_member bigint, t bigint) RETURNS void LANGUAGE plpgsql AS $$
-DECLARE
-  queues int[];
-  names text[];
-  waited float8[];
-BEGIN
-  WITH found AS MATERIALIZED (
-    SELECT e.seq, e.started_at, q.retains_runs, q.settings ? 'perKey' AND e.key IS NOT NULL AS takes_key
-    FROM hub.events e JOIN hub.queues q ON q.id = e.queue WHERE e.seq = ANY(seqs)
-  ), leased AS (
-    UPDATE hub.events e SET state = 'a', owner = p_member, token = nextval('hub.tokens'), started_at = t,
-      is_run = is_run OR retains_runs, holds_key = holds_key OR takes_key
-    FROM found WHERE e.seq = found.seq RETURNING e.queue, found.started_at, e.accepted_at
-  )
-  SELECT array_agg(queue), array_agg(CASE WHEN started_at IS NULL THEN 'w' ELSE '~' END), array_agg((t - accepted_at)::float8)
-  INTO queues, names, waited FROM leased;
-  IF queues IS NOT NULL THEN PERFORM hub.count_all(t, queues, names, waited); END IF;
-END $$;
-
 -- A leased event, as the connection that has it reads it.
 CREATE FUNCTION hub.delivery_json(e hub.events, type text) RETURNS json LANGUAGE sql STABLE AS $$
   SELECT json_build_object('type', type, 'isRun', e.is_run, 'body', e.body,
@@ -237,6 +217,29 @@ CREATE FUNCTION hub.delivery_json(e hub.events, type text) RETURNS json LANGUAGE
       'id', e.id, 'request_id', e.request_id, 'cause_id', e.cause_id, 'key', e.key, 'depth', e.depth, 'delay_ms', e.delay_ms,
       'priority', e.priority, 'replays', e.replays, 'is_admitted', e.is_admitted, 'trace', e.trace, 'parent', e.parent))
 $$;
+
+-- Leases events to a connection. Returns them in this order, and their lowest position.
+CREATE FUNCTION hub.lease(seqs bigint[], p_member bigint, t bigint, OUT deliveries json[], OUT floor bigint) LANGUAGE plpgsql AS $$
+DECLARE
+  queues int[];
+  names text[];
+  waited float8[];
+BEGIN
+  deliveries := '{}';
+  IF cardinality(seqs) = 0 THEN RETURN; END IF;
+  WITH found AS MATERIALIZED (
+    SELECT x.seq, x.place, e.started_at, q.type, q.retains_runs, q.settings ? 'perKey' AND e.key IS NOT NULL AS takes_key
+    FROM unnest(seqs) WITH ORDINALITY x(seq, place) JOIN hub.events e ON e.seq = x.seq JOIN hub.queues q ON q.id = e.queue
+  ), leased AS (
+    UPDATE hub.events e SET state = 'a', owner = p_member, token = nextval('hub.tokens'), started_at = t,
+      is_run = is_run OR retains_runs, holds_key = holds_key OR takes_key
+    FROM found WHERE e.seq = found.seq RETURNING e, found.started_at, found.place, found.type
+  )
+  SELECT array_agg((e).queue), array_agg(CASE WHEN started_at IS NULL THEN 'w' ELSE '~' END), array_agg((t - (e).accepted_at)::float8),
+    array_agg(hub.delivery_json(e, type) ORDER BY place), min((e).position)
+  INTO queues, names, waited, deliveries, floor FROM leased;
+  PERFORM hub.count_all(t, queues, names, waited);
+END $$;
 
 -- Number of starts that a rate allows now, and the time of the next one if there is none.
 CREATE FUNCTION hub.rate_room(p_queue int, p_scope text, rate jsonb, t bigint, OUT room int, OUT open_at bigint)
@@ -312,12 +315,14 @@ CREATE TRIGGER overdue_end AFTER DELETE ON hub.overdue FOR EACH ROW WHEN (OLD.ke
 
 -- Leases at most `n` events of a queue with limits or keys. Its row is locked: one connection at a time. `open_at` is the
 -- time at which it may lease more.
-CREATE FUNCTION hub.pick(p_queue int, p_member bigint, n int, version int, t bigint, OUT seqs bigint[], OUT open_at bigint)
+CREATE FUNCTION hub.pick(p_queue int, p_member bigint, n int, version int, t bigint, OUT deliveries json[], OUT floor bigint, OUT open_at bigint)
 LANGUAGE plpgsql AS $$
 DECLARE
   s jsonb;
   room record;
+  seqs bigint[];
   heads bigint[];
+  leased record;
   left_n int := n;
   locked_at bigint;
   head record;
@@ -325,7 +330,7 @@ DECLARE
   has_looked boolean;
   each record;
 BEGIN
-  seqs := '{}';
+  deliveries := '{}';
   SELECT settings INTO s FROM hub.queues WHERE id = p_queue FOR UPDATE;
   IF s ? 'concurrency' THEN
     left_n := least(left_n, (s ->> 'concurrency')::bigint
@@ -343,7 +348,7 @@ BEGIN
       SELECT seq FROM hub.events WHERE queue = p_queue AND state = 'r' AND needs <= version
       ORDER BY priority DESC, position LIMIT left_n FOR NO KEY UPDATE SKIP LOCKED
     ) next;
-    PERFORM hub.lease(seqs, p_member, t);
+    SELECT x.deliveries, x.floor INTO deliveries, floor FROM hub.lease(seqs, p_member, t) x;
     IF cardinality(seqs) < left_n AND (
       SELECT true FROM hub.events WHERE queue = p_queue AND state = 'r' AND needs <= version ORDER BY priority DESC, position LIMIT 1
     ) THEN
@@ -422,20 +427,26 @@ BEGIN
             OR EXISTS (SELECT FROM hub.events e WHERE e.queue = p_queue AND e.key = each.key AND state = 'r' AND e.seq <> head.seq);
         END IF;
       END LOOP;
-      PERFORM hub.lease(heads, p_member, t);
-      seqs := seqs || heads;
+      SELECT * INTO leased FROM hub.lease(heads, p_member, t);
+      deliveries := deliveries || leased.deliveries;
+      floor := least(floor, leased.floor);
       left_n := left_n - cardinality(heads);
       EXIT WHEN left_n <= 0 OR cardinality(heads) = 0 AND NOT has_looked;
     END LOOP;
     open_at := least(open_at, (SELECT w.open_at FROM hub.waiting_keys w WHERE w.queue = p_queue AND w.open_at IS NOT NULL
       ORDER BY w.open_at LIMIT 1));
   END IF;
-  IF s ? 'rate' AND cardinality(seqs) > 0 THEN
-    PERFORM hub.note_starts(p_queue, '', s -> 'rate', cardinality(seqs), t);
+  IF s ? 'rate' AND cardinality(deliveries) > 0 THEN
+    PERFORM hub.note_starts(p_queue, '', s -> 'rate', cardinality(deliveries), t);
     SELECT r.open_at INTO open_at FROM hub.rate_room(p_queue, '', s -> 'rate', t) r;
   END IF;
   open_at := least(open_at, locked_at + hub.lock_retry_ms());
 END $$;
+
+-- Version of a type in the process of a connection; null if it does not handle it.
+CREATE FUNCTION hub.version_of(p_member bigint, p_queue int) RETURNS int LANGUAGE sql STABLE AS $$
+  SELECT coalesce((settings ->> 'version')::int, 1) FROM hub.member_types WHERE queue = p_queue AND member = p_member
+$$;
 
 -- Leases events to a connection: of some of its queues, in turns that begin with the first one. `running` has the number
 -- of its handlers per queue in `busy`. Returns deliveries, the queues that may have more for it, and the time until the next
@@ -444,17 +455,19 @@ END $$;
 -- the index while any transaction lasts. Returns also the lowest position that it leased, of queues
 -- with limits too, and how long it looked at the others.
 -- Whether a queue has ready events is asked with an order and a limit everywhere, whatever the statistics say: EXISTS may become
--- a join that reads all of them, and without the order an index may serve that has suspended runs too.
+-- a join that reads all of them, and without the order an index may serve that has suspended runs too. With OFFSET 0 each queue is
+-- looked up by itself: a connection may handle thousands.
 CREATE FUNCTION hub.claim(
   p_member bigint, concurrency int, p_queues int[], busy int[], running int[], p_floor bigint DEFAULT 0
 ) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   t bigint := hub.now_ms();
   shared int;
-  seqs bigint[] := '{}';
-  more bigint[];
+  deliveries json[] := '{}';
+  lowest bigint;
+  seqs bigint[];
+  more record;
   wake bigint;
-  opens bigint;
   each record;
   room int;
   waiting int;
@@ -478,29 +491,30 @@ BEGIN
   began := clock_timestamp();
   SELECT coalesce(array_agg(x.id ORDER BY place) FILTER (WHERE NOT q.is_limited), '{}'),
     coalesce(array_agg(x.id ORDER BY x.id) FILTER (WHERE q.is_limited), '{}')
-  INTO shared_queues, limited_queues FROM unnest(p_queues) WITH ORDINALITY x(id, place) JOIN hub.queues q ON q.id = x.id
+  INTO shared_queues, limited_queues FROM unnest(p_queues) WITH ORDINALITY x(id, place),
+    LATERAL (SELECT * FROM hub.queues WHERE id = x.id OFFSET 0) q
   WHERE (paused IS NULL OR NOT (paused = '"all"' OR paused ? q.type))
     AND (SELECT true FROM hub.events e WHERE e.queue = x.id AND e.state = 'r'
       AND e.position >= CASE WHEN q.is_limited THEN 0 ELSE p_floor END ORDER BY priority DESC, position LIMIT 1);
   took := clock_timestamp() - began;
   SELECT concurrency - coalesce(sum(x.running), 0) INTO shared
-  FROM unnest(busy, running) x(id, running) JOIN hub.queues q ON q.id = x.id WHERE NOT q.has_slots;
+  FROM unnest(busy, running) x(id, running) WHERE (SELECT NOT q.has_slots FROM hub.queues q WHERE q.id = x.id);
   IF cardinality(limited_queues) > 0 THEN
     SELECT cardinality(shared_queues) + count(*) INTO waiting FROM hub.queues q WHERE q.id = ANY(limited_queues) AND NOT q.has_slots;
     FOR each IN
-      SELECT q.id, coalesce(x.running, 0) AS running, coalesce((m.settings ->> 'version')::int, 1) AS version, q.has_slots,
+      SELECT q.id, coalesce(x.running, 0) AS running, hub.version_of(p_member, q.id) AS version, q.has_slots,
         q.settings ? 'concurrency' AS is_bounded
-      FROM hub.queues q JOIN hub.member_types m ON m.queue = q.id AND m.member = p_member
-      LEFT JOIN unnest(busy, running) x(id, running) ON x.id = q.id
-      WHERE q.id = ANY(limited_queues) ORDER BY q.id
+      FROM unnest(limited_queues) l(id), LATERAL (SELECT * FROM hub.queues WHERE id = l.id OFFSET 0) q
+      LEFT JOIN unnest(busy, running) x(id, running) ON x.id = q.id ORDER BY q.id
     LOOP
       room := CASE WHEN each.is_bounded THEN 2147483647 WHEN each.has_slots THEN concurrency - each.running ELSE ceil(shared::float8 / greatest(waiting, 1))::int END;
-      SELECT p.seqs, p.open_at INTO more, opens FROM hub.pick(each.id, p_member, room, each.version, t) p;
-      seqs := seqs || more;
-      wake := least(wake, opens);
-      IF room <= 0 OR cardinality(more) >= room THEN rest := rest || each.id; END IF;
+      SELECT * INTO more FROM hub.pick(each.id, p_member, room, each.version, t);
+      deliveries := deliveries || more.deliveries;
+      lowest := least(lowest, more.floor);
+      wake := least(wake, more.open_at);
+      IF room <= 0 OR cardinality(more.deliveries) >= room THEN rest := rest || each.id; END IF;
       IF NOT each.has_slots THEN
-        shared := shared - cardinality(more);
+        shared := shared - cardinality(more.deliveries);
         waiting := waiting - 1;
       END IF;
     END LOOP;
@@ -510,10 +524,8 @@ BEGIN
     IF cardinality(shared_queues) > 1 THEN
       WITH waiting AS (
         SELECT x.id, place, row_number() OVER (PARTITION BY x.id) AS turn
-        FROM unnest(shared_queues) WITH ORDINALITY x(id, place)
-        JOIN hub.member_types m ON m.queue = x.id AND m.member = p_member, LATERAL (
-          SELECT FROM hub.events WHERE queue = x.id AND state = 'r' AND position >= p_floor
-            AND needs <= coalesce((m.settings ->> 'version')::int, 1) ORDER BY priority DESC, position LIMIT shared
+        FROM unnest(shared_queues) WITH ORDINALITY x(id, place), LATERAL (SELECT hub.version_of(p_member, x.id) AS version OFFSET 0) m, LATERAL (
+          SELECT FROM hub.events WHERE queue = x.id AND state = 'r' AND position >= p_floor AND needs <= m.version ORDER BY priority DESC, position LIMIT shared
         ) found
       )
       SELECT coalesce(array_agg(id ORDER BY place), '{}'), coalesce(array_agg(share ORDER BY place), '{}') INTO open_queues, share_of
@@ -522,23 +534,22 @@ BEGIN
       open_queues := shared_queues;
     END IF;
     began := clock_timestamp();
-    SELECT coalesce(array_agg(next.seq ORDER BY next.turn, place), '{}') INTO more
-    FROM unnest(open_queues, share_of) WITH ORDINALITY x(id, share, place)
-    JOIN hub.member_types m ON m.queue = x.id AND m.member = p_member, LATERAL (
+    SELECT coalesce(array_agg(next.seq ORDER BY next.turn, place), '{}') INTO seqs
+    FROM unnest(open_queues, share_of) WITH ORDINALITY x(id, share, place),
+      LATERAL (SELECT hub.version_of(p_member, x.id) AS version OFFSET 0) m, LATERAL (
       SELECT seq, row_number() OVER () AS turn FROM (
-        SELECT seq FROM hub.events WHERE queue = x.id AND state = 'r' AND position >= p_floor
-          AND needs <= coalesce((m.settings ->> 'version')::int, 1)
+        SELECT seq FROM hub.events WHERE queue = x.id AND state = 'r' AND position >= p_floor AND needs <= m.version
         ORDER BY priority DESC, position LIMIT x.share FOR NO KEY UPDATE SKIP LOCKED
       ) locked
     ) next;
     took := took + (clock_timestamp() - began);
-    PERFORM hub.lease(more, p_member, t);
-    seqs := seqs || more;
-    shared := shared - cardinality(more);
+    SELECT * INTO more FROM hub.lease(seqs, p_member, t);
+    deliveries := deliveries || more.deliveries;
+    lowest := least(lowest, more.floor);
+    shared := shared - cardinality(seqs);
     IF shared > 0 AND EXISTS (
-      SELECT FROM hub.member_types m WHERE m.member = p_member AND m.queue = ANY(shared_queues) AND (
-        SELECT true FROM hub.events WHERE queue = m.queue AND state = 'r' AND position >= p_floor
-          AND needs <= coalesce((m.settings ->> 'version')::int, 1) ORDER BY priority DESC, position LIMIT 1
+      SELECT FROM unnest(shared_queues) x(id), LATERAL (SELECT hub.version_of(p_member, x.id) AS version OFFSET 0) m WHERE (
+        SELECT true FROM hub.events WHERE queue = x.id AND state = 'r' AND position >= p_floor AND needs <= m.version ORDER BY priority DESC, position LIMIT 1
       )
     ) THEN
       wake := least(wake, t + hub.lock_retry_ms());
@@ -552,10 +563,7 @@ BEGIN
     took := took + (clock_timestamp() - began);
   END IF;
   RETURN json_build_object('wakeInMs', CASE WHEN wake IS NOT NULL THEN greatest(0, wake - hub.now_ms()) END, 'rest', rest,
-    'floor', (SELECT min(position) FROM hub.events WHERE seq = ANY(seqs)), 'tookMs', extract(epoch FROM took) * 1000, 'deliveries', (
-    SELECT coalesce(json_agg(hub.delivery_json(e, q.type) ORDER BY array_position(seqs, e.seq)), '[]')
-    FROM hub.events e JOIN hub.queues q ON q.id = e.queue WHERE e.seq = ANY(seqs)
-  ));
+    'floor', lowest, 'tookMs', extract(epoch FROM took) * 1000, 'deliveries', array_to_json(deliveries));
 END $$;
 
 -- Makes events and runs ready whose time has come: a portion with each call. Returns the time of the next ones.

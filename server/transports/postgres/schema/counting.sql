@@ -63,7 +63,7 @@ FROM (
     count(*) AS count, max(amount) AS longest
   FROM hub.unfolded() u, unnest((u.counts).queues, (u.counts).names, (u.counts).amounts) AS c(queue, name, amount)
   WHERE name NOT IN ('~', 'u') GROUP BY 1, 2, 3, 4
-) c JOIN hub.queues q ON q.id = c.queue,
+) c, LATERAL (SELECT type FROM hub.queues WHERE id = c.queue OFFSET 0) q,
   unnest(CASE c.name WHEN 'e' THEN '{c,d}' WHEN 'x' THEN '{f,x}' WHEN 'i' THEN '{c}' ELSE ARRAY[c.name::text] END) AS each(name)
 GROUP BY 1, 2, 3, 4;
 
