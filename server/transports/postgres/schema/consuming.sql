@@ -443,11 +443,6 @@ BEGIN
   open_at := least(open_at, locked_at + hub.lock_retry_ms());
 END $$;
 
--- Version of a type in the process of a connection; null if it does not handle it.
-CREATE FUNCTION hub.version_of(p_member bigint, p_queue int) RETURNS int LANGUAGE sql STABLE AS $$
-  SELECT coalesce((settings ->> 'version')::int, 1) FROM hub.member_types WHERE queue = p_queue AND member = p_member
-$$;
-
 -- Leases events to a connection: of some of its queues, in turns that begin with the first one. `running` has the number
 -- of its handlers per queue in `busy`. Returns deliveries, the queues that may have more for it, and the time until the next
 -- ones may be due; null if it was removed. Its commit may be lost with the server: an event is then ready again.
@@ -502,10 +497,11 @@ BEGIN
   IF cardinality(limited_queues) > 0 THEN
     SELECT cardinality(shared_queues) + count(*) INTO waiting FROM hub.queues q WHERE q.id = ANY(limited_queues) AND NOT q.has_slots;
     FOR each IN
-      SELECT q.id, coalesce(x.running, 0) AS running, hub.version_of(p_member, q.id) AS version, q.has_slots,
+      SELECT q.id, coalesce(x.running, 0) AS running, coalesce((m.settings ->> 'version')::int, 1) AS version, q.has_slots,
         q.settings ? 'concurrency' AS is_bounded
-      FROM unnest(limited_queues) l(id), LATERAL (SELECT * FROM hub.queues WHERE id = l.id OFFSET 0) q
-      LEFT JOIN unnest(busy, running) x(id, running) ON x.id = q.id ORDER BY q.id
+      FROM unnest(limited_queues) l(id) LEFT JOIN unnest(busy, running) x(id, running) ON x.id = l.id,
+        LATERAL (SELECT * FROM hub.queues WHERE id = l.id OFFSET 0) q,
+        LATERAL (SELECT settings FROM hub.member_types WHERE queue = l.id AND member = p_member OFFSET 0) m ORDER BY q.id
     LOOP
       room := CASE WHEN each.is_bounded THEN 2147483647 WHEN each.has_slots THEN concurrency - each.running ELSE ceil(shared::float8 / greatest(waiting, 1))::int END;
       SELECT * INTO more FROM hub.pick(each.id, p_member, room, each.version, t);
@@ -524,7 +520,8 @@ BEGIN
     IF cardinality(shared_queues) > 1 THEN
       WITH waiting AS (
         SELECT x.id, place, row_number() OVER (PARTITION BY x.id) AS turn
-        FROM unnest(shared_queues) WITH ORDINALITY x(id, place), LATERAL (SELECT hub.version_of(p_member, x.id) AS version OFFSET 0) m, LATERAL (
+        FROM unnest(shared_queues) WITH ORDINALITY x(id, place),
+        LATERAL (SELECT coalesce((settings ->> 'version')::int, 1) AS version FROM hub.member_types WHERE queue = x.id AND member = p_member OFFSET 0) m, LATERAL (
           SELECT FROM hub.events WHERE queue = x.id AND state = 'r' AND position >= p_floor AND needs <= m.version ORDER BY priority DESC, position LIMIT shared
         ) found
       )
@@ -536,7 +533,7 @@ BEGIN
     began := clock_timestamp();
     SELECT coalesce(array_agg(next.seq ORDER BY next.turn, place), '{}') INTO seqs
     FROM unnest(open_queues, share_of) WITH ORDINALITY x(id, share, place),
-      LATERAL (SELECT hub.version_of(p_member, x.id) AS version OFFSET 0) m, LATERAL (
+      LATERAL (SELECT coalesce((settings ->> 'version')::int, 1) AS version FROM hub.member_types WHERE queue = x.id AND member = p_member OFFSET 0) m, LATERAL (
       SELECT seq, row_number() OVER () AS turn FROM (
         SELECT seq FROM hub.events WHERE queue = x.id AND state = 'r' AND position >= p_floor AND needs <= m.version
         ORDER BY priority DESC, position LIMIT x.share FOR NO KEY UPDATE SKIP LOCKED
@@ -548,7 +545,9 @@ BEGIN
     lowest := least(lowest, more.floor);
     shared := shared - cardinality(seqs);
     IF shared > 0 AND EXISTS (
-      SELECT FROM unnest(shared_queues) x(id), LATERAL (SELECT hub.version_of(p_member, x.id) AS version OFFSET 0) m WHERE (
+      SELECT FROM unnest(shared_queues) x(id),
+        LATERAL (SELECT coalesce((settings ->> 'version')::int, 1) AS version FROM hub.member_types WHERE queue = x.id AND member = p_member OFFSET 0) m
+      WHERE (
         SELECT true FROM hub.events WHERE queue = x.id AND state = 'r' AND position >= p_floor AND needs <= m.version ORDER BY priority DESC, position LIMIT 1
       )
     ) THEN
