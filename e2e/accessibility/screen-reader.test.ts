@@ -139,14 +139,16 @@ test('panel: name, status, counts, failures, triggers and settings', { tag: '@an
       - heading "payment.requested" [level=2]
       - paragraph: /Failing 1 of 1 failed in 5 min \\(100%\\) · .* ago/
       - paragraph: Charges the card.
-      - heading "Errors of the last failure" [level=3]
+      - heading "Errors since each was first seen" [level=3]
       - list:
         - listitem:
           - paragraph:
             - strong: ×1
-            - text: /FatalError last/
+            - text: FatalError
           - paragraph: card declined
-          - group: Event
+          - paragraph: /first seen .+, last .+/
+          - group: Newest failures
+      - link "All errors"
       - heading "Dead letters 1 open" [level=3]
       - button "Copy replay code"
       - heading "Events per minute" [level=3]

@@ -58,13 +58,24 @@ test('the panel opens from its URL, links to triggers, and loads its type only w
       ...detailOf('').durationMs,
       lastHour: { p50: 12, p95: 85, p99: 1_240, max: 65_000 },
     },
-    recentFailures: [{ id: 'id-1', at: SERVER_NOW - 120_000, attempt: 3, name: 'CardError', message: 'declined' }],
+    errorGroups: [
+      {
+        ...{ id: 'a', eventType: 'order.created', name: 'CardError', message: 'order "…" declined' },
+        ...{ failures: 4, attempts: 12, deadLetters: 4, history: [] },
+        ...{ firstSeenAt: SERVER_NOW - 3_600_000, lastSeenAt: SERVER_NOW - 120_000, firstRelease: 'v2' },
+        newest: [{ id: 'id-1', requestId: 'r', at: SERVER_NOW - 120_000, attempt: 3 }],
+      },
+    ],
   };
+  api.releases = [
+    { service: 'shop', release: 'v1', startedAt: SERVER_NOW - 7_200_000 },
+    { service: 'shop', release: 'v2', startedAt: SERVER_NOW - 5_400_000 },
+  ];
   const page = await openPage(api, '#/events/order.created?q=order');
   const panel = within(screen.getByRole('complementary', { name: 'order.created' }));
-  for (const text of ['~12 ms', '~85 ms', '~1.2 s', '1 min 5 s', 'CardError', 'declined', '2 min ago']) {
-    expect(panel.getByText(text)).toBeTruthy();
-  }
+  for (const text of ['~12 ms', '~85 ms', '~1.2 s', '1 min 5 s']) expect(panel.getByText(text)).toBeTruthy();
+  const error = panel.getByRole('list', { name: 'Errors' }).textContent;
+  expect(error).toContain('×4CardErrornew since v2order "…" declinedfirst seen 1 h ago, last 2 min ago');
   expect(panel.getByRole('link', { name: 'order.paid' }).getAttribute('href')).toBe('#/events/order.paid?q=order');
   expect(api.requests).toEqual(['introspection', 'order.created']);
   await page.press('Escape');

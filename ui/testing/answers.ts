@@ -1,5 +1,6 @@
 import type {
   Counts,
+  ErrorGroup,
   EventBody,
   EventOverview,
   Histories,
@@ -252,16 +253,8 @@ export function createAnswers(startedAt: number, badSince: number, loads: readon
         histories: histories([[load, 1]], now),
         recentEvents: recentAnswer(type, now, 50),
         failedEvents: recentAnswer(type, now, 50).filter(({ status }) => status === 'failed'),
-        recentFailures: Array.from({ length: load.message === undefined ? 0 : 20 }, (_, index) => ({
-          id: `4be0643f-1d98-473b-97cd-ca98a65347${10 + index}`,
-          at: now - 2_000 - index * 9_700,
-          attempt: 1,
-          name: index % 9 === 4 ? 'TimeoutError' : 'FatalError',
-          message:
-            index % 9 === 4
-              ? 'no response within 3000 ms'
-              : (load.message ?? '').replace('1048', String(1_048 + index)),
-        })),
+        recentFailures: [],
+        errorGroups: errorGroups(load, now),
       };
     },
     range(from, to) {
@@ -274,6 +267,31 @@ export function createAnswers(startedAt: number, badSince: number, loads: readon
       };
     },
   };
+}
+
+/** Returns the errors of a type that fails: its own, and a rare one. */
+function errorGroups({ type, message }: Load, now: number): readonly ErrorGroup[] {
+  if (message === undefined) return [];
+  const texts = [
+    { name: 'FatalError', message: message.replace(/\d+/g, '#'), failures: 18 },
+    { name: 'TimeoutError', message: 'no response within # ms', failures: 2 },
+  ];
+  return texts.map((text, index) => ({
+    ...text,
+    id: `${type} ${index}`,
+    eventType: type,
+    attempts: text.failures,
+    firstSeenAt: now - DAY_MS,
+    lastSeenAt: now - 2_000 - index * 38_800,
+    deadLetters: text.failures,
+    history: [],
+    newest: Array.from({ length: Math.min(10, text.failures) }, (_, n) => ({
+      id: `4be0643f-1d98-473b-97cd-ca98a65347${index}${n}`,
+      requestId: `request ${n}`,
+      at: now - 2_000 - (index * 4 + n) * 9_700,
+      attempt: 1,
+    })),
+  }));
 }
 
 type Total = Pick<PeriodCounts, 'received' | 'completed' | 'failed'>;

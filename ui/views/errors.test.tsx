@@ -114,3 +114,26 @@ test('releases that replace another one are marks, one for services that start i
     ]),
   ).toMatchObject([{ at: at(9), label: 'v2' }]);
 });
+
+test('what the newest failures of a group have in common stands once above them', async () => {
+  const api = createFakeApi([]);
+  const failure = (id: string, step: string) => ({
+    id,
+    requestId: 'r',
+    at: SERVER_NOW,
+    attempt: 1,
+    step,
+    release: 'v2',
+  });
+  api.groups = [
+    groupOf('a', { newest: [failure('4be0643f-1', 'charge'), failure('4be0643f-2', 'charge')] }),
+    groupOf('b', { newest: [failure('4be0643f-3', 'charge'), failure('4be0643f-4', 'pack')] }),
+  ];
+  page = await openPage(api, '#/errors');
+  for (const button of screen.getAllByRole('button', { name: /card # declined/ })) await page.click(button);
+  const lists = screen.getAllByRole('list', { name: 'Newest failures' });
+  expect(lists.map(({ parentElement }) => parentElement?.textContent?.match(/step \w+ · v2/g))).toEqual([
+    ['step charge · v2'],
+    ['step charge · v2', 'step pack · v2'],
+  ]);
+});

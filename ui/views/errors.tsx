@@ -1,13 +1,13 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { ErrorGroup, ErrorHour, ReleaseIntrospection } from '../../server/dashboard/protocol.js';
+import type { ErrorGroup, ErrorHour, GroupedFailure, ReleaseIntrospection } from '../../server/dashboard/protocol.js';
 import { ErrorGroupActions } from '../actions/subject-actions.js';
 import { latestRelease } from '../charts/release-marks.js';
 import { counted, formatCount } from '../format/number.js';
 import { Segments } from '../shared/choices.js';
 import { Count } from '../shared/counts.js';
 import { Icon } from '../shared/icon.js';
-import { IdLink, TypeLink } from '../shared/links.js';
+import { IdLink, type IdLinkProps, TypeLink } from '../shared/links.js';
 import { sumOf } from '../shared/lists.js';
 import { Ago } from '../shared/times.js';
 import { LoadedView } from '../shared/view-section.js';
@@ -76,7 +76,8 @@ function bars24h(history: readonly ErrorHour[], now: number): readonly number[] 
   return Array.from({ length: 24 }, (_, index) => byHour.get(current - (23 - index) * HOUR_MS) ?? 0);
 }
 
-function isNew(
+/** Tells whether a group began in the latest release, or without one in the last 24 hours. */
+export function isNew(
   { firstSeenAt, firstRelease }: ErrorGroup,
   release: ReleaseIntrospection | undefined,
   now: number,
@@ -156,9 +157,7 @@ function ErrorRows({ group, isNew: isRecent, release, now, query }: ErrorRowsPro
             <Icon name={isOpen ? 'open' : 'closed'} />
             <span>
               <strong class="error-message">{message || name}</strong> <span class="tone-failed">{name}</span>{' '}
-              {isRecent && (
-                <span class="tag is-new">{release === undefined ? 'new in 24 h' : `new since ${release.release}`}</span>
-              )}
+              {isRecent && <NewTag release={release} />}
             </span>
           </button>
         </th>
@@ -195,23 +194,51 @@ function ErrorRows({ group, isNew: isRecent, release, now, query }: ErrorRowsPro
             {newest.length === 0 ? (
               <p class="muted">No event or run has failed with it.</p>
             ) : (
-              <ul class="error-ids" aria-label="Newest failures">
-                {newest.map(({ id, at, attempt, step, release: inRelease }) => (
-                  <li key={`${id} ${at}`}>
-                    <IdLink id={id} name={workflow === undefined ? 'event' : 'run'} query={query} />
-                    <Ago at={at} now={now} />
-                    <span class="muted">
-                      {[attempt > 1 && `attempt ${attempt}`, ...(step === undefined ? [] : [`step ${step}`]), inRelease]
-                        .filter(Boolean)
-                        .join(' · ')}
-                    </span>
-                  </li>
-                ))}
-              </ul>
+              <NewestFailures newest={newest} name={workflow === undefined ? 'event' : 'run'} now={now} query={query} />
             )}
           </td>
         </tr>
       )}
+    </>
+  );
+}
+
+/** Tag of a group that began in the latest release. */
+export function NewTag({ release }: Pick<ErrorTableProps, 'release'>): JSX.Element {
+  return <span class="tag is-new">{release === undefined ? 'new in 24 h' : `new since ${release.release}`}</span>;
+}
+
+export interface NewestFailuresProps {
+  readonly newest: readonly GroupedFailure[];
+  readonly name: IdLinkProps['name'];
+  /** Current time in epoch milliseconds on the server's clock. */
+  readonly now: number;
+  readonly query: string;
+}
+
+/** Newest failures of a group. What all of them have in common stands once above them. */
+export function NewestFailures({ newest, name, now, query }: NewestFailuresProps): JSX.Element {
+  const placeOf = ({ step, release }: GroupedFailure): string =>
+    [...(step === undefined ? [] : [`step ${step}`]), release].filter(Boolean).join(' · ');
+  const places = new Set(newest.map(placeOf));
+  const isShared = newest.length > 1 && places.size === 1;
+  return (
+    <>
+      {isShared && <p class="muted">{[...places]}</p>}
+      <ul class="error-ids" aria-label="Newest failures">
+        {newest.map((failure) => {
+          const { id, at, attempt } = failure;
+          return (
+            <li key={`${id} ${at}`}>
+              <IdLink id={id} name={name} query={query} />
+              <Ago at={at} now={now} />
+              <span class="muted">
+                {[attempt > 1 && `attempt ${attempt}`, !isShared && placeOf(failure)].filter(Boolean).join(' · ')}
+              </span>
+            </li>
+          );
+        })}
+      </ul>
     </>
   );
 }

@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import type { EventBody, EventOverview, Problem } from '../../../server/dashboard/protocol.js';
 import { TypeActions } from '../../actions/subject-actions.js';
-import { releaseMarks } from '../../charts/release-marks.js';
+import { latestRelease, releaseMarks } from '../../charts/release-marks.js';
 import { formatAge, formatAgo } from '../../format/duration.js';
 import { formatCount } from '../../format/number.js';
 import { CountStats } from '../../shared/counts.js';
@@ -121,7 +121,12 @@ function PanelBody({ row, detail, monitor, navigation }: PanelBodyProps): JSX.El
         recent={event.recent}
         paused={event.paused}
       />
-      <FailureList failures={body?.recentFailures ?? []} serverNow={monitor.serverNow.value} query={query} />
+      <FailureList
+        groups={body?.errorGroups ?? []}
+        release={latestRelease(monitor.store.releases.value)}
+        serverNow={monitor.serverNow.value}
+        query={query}
+      />
       <DeadLetters type={row.type} count={event.metrics.deadLetters} transport={monitor.store.hub.value?.transport} />
       {isStuck && recent}
       <TypeChart detail={detail} monitor={monitor} navigation={navigation} />
