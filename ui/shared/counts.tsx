@@ -1,7 +1,6 @@
-import type { ComponentChildren, JSX } from 'preact';
+import type { JSX } from 'preact';
 import type { CounterOf } from '../../server/dashboard/protocol.js';
 import { exactCount, formatCount, UNKNOWN } from '../format/number.js';
-import { Icon, type IconName } from './icon.js';
 
 /** Count, shortened if it is large. The title then has the exact value. */
 export function Count({ value }: { value: number }): JSX.Element {
@@ -12,48 +11,31 @@ export function Count({ value }: { value: number }): JSX.Element {
   );
 }
 
-interface StatProps {
-  readonly label: string;
-  readonly icon?: IconName;
-  readonly tone?: 'received' | 'completed' | 'failed' | 'stale';
-  readonly title?: string;
-  readonly children: ComponentChildren;
-}
-
-/** Number with its label, as an entry of a `<dl>`. */
-function Stat({ label, icon, tone, title, children }: StatProps): JSX.Element {
-  return (
-    <div class="stat" title={title}>
-      <dt class={tone && `tone-${tone}`}>
-        {icon && <Icon name={icon} />}
-        {label}
-      </dt>
-      <dd>{children}</dd>
-    </div>
-  );
-}
-
 /** Counter of a hub, an event type or a workflow. */
 export type Counter = CounterOf<'stored' | 'live'> | 'processes';
 
-/** Label, icon and colour of each counter, in the order in which they are shown. */
-const COUNTER_LOOK: Record<Counter, Omit<StatProps, 'children'>> = {
+interface CounterLook {
+  readonly label: string;
+  readonly title?: string;
+  /** Counter that includes this one, which is a note to it. */
+  readonly of?: Counter;
+}
+
+/** Label of each counter, in the order in which they are shown. */
+const COUNTER_LOOK: Record<Counter, CounterLook> = {
   received: { label: 'Received' },
   completed: { label: 'Completed' },
-  filtered: {
-    label: 'Filtered',
-    title: 'Refused by a condition, part of the completed ones',
-  },
+  filtered: { label: 'filtered', of: 'completed', title: 'Refused by a condition' },
   failed: { label: 'Failed' },
+  cancelled: { label: 'cancelled', of: 'failed' },
   retried: { label: 'Retried' },
-  pending: { label: 'Pending', title: 'Waiting, delayed, suspended or running' },
-  active: { label: 'Active' },
-  delayed: { label: 'Delayed' },
-  suspended: { label: 'Suspended', title: 'Wait for a time, event or run' },
+  pending: { label: 'Pending now', title: 'Waiting, delayed, suspended or running' },
+  active: { label: 'active', of: 'pending' },
+  delayed: { label: 'delayed', of: 'pending' },
+  suspended: { label: 'suspended', of: 'pending', title: 'Wait for a time, event or run' },
   deduplicated: { label: 'Deduplicated', title: 'Their dedupe id was known' },
-  cancelled: { label: 'Cancelled', title: 'Part of the failed ones' },
   deadLetters: { label: 'Dead letters', title: 'Failed, and neither replayed nor discarded' },
-  processes: { label: 'Processes' },
+  processes: { label: 'Processes now' },
 };
 
 // `Object.keys` widens the names.
@@ -66,16 +48,33 @@ export interface CountStatsProps {
   readonly counts: { readonly [C in Counter]?: number | undefined } | null;
 }
 
-/** Counters with their labels, as entries of a `<dl>`. */
+/** Counters with their labels and the parts of each, as entries of a `<dl>`. */
 export function CountStats({ counters = ALL_COUNTERS, counts }: CountStatsProps): JSX.Element {
   return (
     <>
       {counters.map((counter) => {
         const value = counts?.[counter];
+        const { label, title, of } = COUNTER_LOOK[counter];
+        if (of !== undefined) return null;
         return (
-          <Stat key={counter} {...COUNTER_LOOK[counter]}>
-            {value === undefined ? UNKNOWN : <Count value={value} />}
-          </Stat>
+          <div key={counter} class="stat" title={title}>
+            <dt>{label}</dt>
+            <dd>
+              {value === undefined ? UNKNOWN : <Count value={value} />}
+              {ALL_COUNTERS.map((part) => {
+                const look = COUNTER_LOOK[part];
+                const count = counts?.[part] ?? 0;
+                return (
+                  look.of === counter &&
+                  count > 0 && (
+                    <span key={part} class="panel-period" title={look.title}>
+                      {count === value && count > 1 ? 'all' : formatCount(count)} {look.label}
+                    </span>
+                  )
+                );
+              })}
+            </dd>
+          </div>
         );
       })}
     </>

@@ -72,7 +72,9 @@ export function OpenWorkflow({ workflow, body, monitor, query }: OpenWorkflowPro
     <>
       <h4 class="workflow-period">
         Steps{' '}
-        <span class="panel-period">{isListed ? `of the last ${workflow.runs.length} runs` : graphPeriod(read)}</span>
+        <span class="panel-period">
+          {isListed ? `times and counts of the last ${workflow.runs.length} runs` : graphPeriod(read)}
+        </span>
       </h4>
       <WorkflowGraph
         workflow={workflow}

@@ -47,6 +47,22 @@ test('a graph lists the trigger, the steps and the follow-up events', async () =
   expect(screen.getByRole('link', { name: 'order.paid' }).getAttribute('href')).toBe('#/events/order.paid');
 });
 
+test('what is pending is one count, with its parts', async () => {
+  const api = createFakeApi([]);
+  const metrics = [
+    countsOf(9, 0, { pending: 4, active: 1, suspended: 3 }),
+    countsOf(9, 2, { pending: 2, suspended: 2, cancelled: 1 }),
+  ];
+  api.workflows = metrics.map((counts, index) => workflowOf(`w${index}`, [], { metrics: counts }));
+  await openPage(api, '#/workflows');
+  const pending = screen.getAllByText('Pending now').map(({ nextSibling }) => nextSibling?.textContent);
+  expect(pending).toEqual(['41 active3 suspended', '2all suspended']);
+  expect(screen.getAllByText('Failed').map(({ nextSibling }) => nextSibling?.textContent)).toEqual([
+    '0',
+    '21 cancelled',
+  ]);
+});
+
 test('workflows with problems come first, and say what is wrong', async () => {
   const api = shop();
   const problem = { kind: 'failing', severity: 'error', workflow: 'onboard', failed: 2, ended: 8 } as const;

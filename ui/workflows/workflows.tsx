@@ -126,10 +126,7 @@ function WorkflowCard({ workflow, isOpen, isFolded, monitor, query }: WorkflowCa
         Runs <span class="panel-period">since start</span>
       </h4>
       <dl class="stats workflow-stats">
-        <CountStats
-          counters={['received', 'completed', 'failed', 'pending', 'suspended', 'retried']}
-          counts={metrics}
-        />
+        <CountStats counters={['received', 'completed', 'failed', 'pending', 'retried']} counts={metrics} />
       </dl>
       {data?.error && <Failure message={data.error.message} />}
       {data?.body ? (
@@ -149,8 +146,7 @@ function RecentRuns({ workflow, monitor, query }: Omit<WorkflowCardProps, 'isOpe
   return (
     <>
       <h4 class="workflow-period">
-        Steps{' '}
-        <span class="panel-period">{runs.length === 0 ? 'no run yet' : `median and failures of the ${last}`}</span>
+        Steps <span class="panel-period">{runs.length === 0 ? 'no run yet' : `times and counts of the ${last}`}</span>
       </h4>
       <WorkflowGraph
         workflow={workflow}
