@@ -43,12 +43,15 @@ export type WorkflowRuns = Omit<WorkflowRunsBody, 'protocol'>;
 // A newer server may have kinds and states that this page does not know.
 const runFields = { id: string, type: string, service: string, requestId: string };
 
+const kind = string as Decoder<WaitIntrospection['kind']>;
+
 export const waits: Decoder<Waits> = object<Waits>({
   now: number,
-  waits: array(object<WaitIntrospection>({ ...runFields, kind: string as Decoder<WaitIntrospection['kind']>, step })),
+  waits: array(object<WaitIntrospection>({ ...runFields, kind, step })),
   approvals: number,
   suspended: number,
   isTruncated: boolean,
+  truncated: array(object<Waits['truncated'][number]>({ kind, type: string })),
 });
 
 const isolatedFields = {
@@ -134,7 +137,7 @@ export const agentRuns: Decoder<AgentRuns> = object<AgentRuns>({
   runs: array(
     object<AgentRunIntrospection>({
       ...runFields,
-      kind: string as Decoder<AgentRunIntrospection['kind']>,
+      kind,
       step: string,
       status: string as Decoder<AgentRunIntrospection['status']>,
       startedAt: number,

@@ -3,7 +3,7 @@ import type { JSX } from 'preact';
 import { AuditLink } from '../actions/audit-view.js';
 import type { HubInfo } from '../api/decode-introspection.js';
 import { formatAge } from '../format/duration.js';
-import { formatCount } from '../format/number.js';
+import { counted, formatCount } from '../format/number.js';
 import { Choices, Select } from '../shared/choices.js';
 import { Icon, type IconName } from '../shared/icon.js';
 import { sumOf } from '../shared/lists.js';
@@ -94,8 +94,7 @@ function ViewLinks({ store, navigation }: ViewLinksProps): JSX.Element {
           {VIEW_LABEL[item]}{' '}
           {store.hub.value && counts[item] !== undefined && (
             <span class="chip-count">
-              {formatCount(counts[item])}
-              {item === 'waits' && <span class="visually-hidden"> approvals</span>}
+              {item === 'waits' ? counted(counts[item], 'approval') : formatCount(counts[item])}
             </span>
           )}
         </a>

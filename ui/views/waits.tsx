@@ -43,13 +43,18 @@ export function Waits({ monitor, navigation }: WaitsProps): JSX.Element {
       emptyTitle="Nothing waits"
       hint="Runs that wait for an approval, an event or a time appear here."
     >
-      {({ waits, approvals, suspended, isTruncated, now: readAt }) => {
+      {({ waits, approvals, suspended, truncated, now: readAt }) => {
         const now = Math.max(monitor.serverNow.value, readAt);
         const asking = waits.filter(({ step }) => step.kind === 'approval');
         const others = waits.filter(({ step }) => step.kind !== 'approval');
         return (
           <>
-            {isTruncated && <p class="muted">Not all waits of {formatCount(suspended)} suspended runs are listed.</p>}
+            {truncated.length > 0 && (
+              <p class="muted">
+                {formatCount(suspended)} runs are suspended. Of {truncated.map(({ type }) => type).join(', ')}, not all
+                waits are listed.
+              </p>
+            )}
             {asking.length > 0 && (
               <>
                 <h3 class="view-part">
@@ -77,7 +82,7 @@ export function Waits({ monitor, navigation }: WaitsProps): JSX.Element {
             {others.length > 0 && (
               <>
                 <h3 class="view-part">
-                  Other waits <ListedCount count={others.length} isTruncated={isTruncated} />
+                  Other waits <ListedCount count={others.length} isTruncated={truncated.length > 0} />
                 </h3>
                 <ViewTable caption="Steps that wait" columns={WAIT_COLUMNS} class="waits-table">
                   <BoundedRows
@@ -87,7 +92,15 @@ export function Waits({ monitor, navigation }: WaitsProps): JSX.Element {
                     columns={WAIT_COLUMNS.length}
                   >
                     {([key, group]) => (
-                      <GroupRows key={key} waits={group} isTruncated={isTruncated} now={now} query={query} />
+                      <GroupRows
+                        key={key}
+                        waits={group}
+                        isTruncated={truncated.some(
+                          ({ kind, type }) => kind === group[0]?.kind && type === group[0].type,
+                        )}
+                        now={now}
+                        query={query}
+                      />
                     )}
                   </BoundedRows>
                 </ViewTable>

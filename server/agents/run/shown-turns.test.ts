@@ -112,6 +112,28 @@ test('runs of an agent show their turns, tool calls, tokens and cost, wherever t
   expect(JSON.stringify([runs, agents, details])).not.toContain('private');
 });
 
+test('waits name the types of which not all are listed', async () => {
+  const { hub, clock } = testHub();
+  for (const name of ['rest', 'pause'])
+    hub.workflow(createWorkflow({ name, run: ({ step }) => step.sleep('long', 600_000) }));
+  await hub.start();
+  await hub.startWorkflow('pause', {});
+  for (let n = 0; n < 100; n += 1) await hub.startWorkflow('rest', {});
+  await clock.settle();
+  expect(await hub.waits()).toMatchObject({ suspended: 101, isTruncated: false, truncated: [] });
+
+  await hub.startWorkflow('rest', {});
+  await clock.settle();
+  const { waits, ...more } = await hub.waits();
+  expect(more).toEqual({
+    approvals: 0,
+    suspended: 102,
+    isTruncated: true,
+    truncated: [{ kind: 'workflow', type: 'rest' }],
+  });
+  expect(waits.map(({ type }) => type).filter((type) => type === 'rest')).toHaveLength(100);
+});
+
 test('waits show who waits for which approval, since when and until when', async () => {
   const { hub, clock } = testHub();
   const requests: ApprovalRequest[] = [];

@@ -49,7 +49,8 @@ export class LiveState {
       totals.suspended += suspended;
       return approvals + suspended > 0;
     });
-    const runs = types.length === 0 ? [] : await this.#transport.runs.waiting(types, maxWaitingRuns);
+    // One more than are listed shows that there are more.
+    const runs = types.length === 0 ? [] : await this.#transport.runs.waiting(types, maxWaitingRuns + 1);
     return introspectWaits(types, runs, totals, this.#redactor);
   }
 
@@ -119,34 +120,44 @@ export interface WaitSummary {
   readonly suspended: number;
   /** There are more waits than are listed. */
   readonly isTruncated: boolean;
+  /** Event types and workflows of which not all waits are listed. */
+  readonly truncated: readonly Pick<WaitIntrospection, 'kind' | 'type'>[];
 }
 
 /** Maximum number of runs per type that are read. */
 const maxWaitingRuns = 100;
 const maxWaits = 200;
 
-/** Lists the waits of runs. @param runs per type, at most {@link maxWaitingRuns} each */
+/** Lists the waits of runs. @param runs per type, one more than {@link maxWaitingRuns} if there are more */
 function introspectWaits(
   types: readonly string[],
   runs: readonly (readonly RunRecord[])[],
   totals: Pick<WaitSummary, 'approvals' | 'suspended'>,
   redactor: Redactor,
 ): WaitSummary {
-  const waits = runs.flatMap((ofType, index) =>
-    approvalsFirst(ofType).flatMap((run) => waitsOf(types[index] ?? '', run, redactor)),
-  );
+  const listed = runs.map((ofType) => approvalsFirst(ofType).slice(0, maxWaitingRuns));
+  const waits = listed.flatMap((ofType, index) => ofType.flatMap((run) => waitsOf(types[index] ?? '', run, redactor)));
   waits.sort((a, b) => rank(a) - rank(b) || sinceOf(a) - sinceOf(b));
-  const isTruncated = waits.length > maxWaits || runs.some((ofType) => ofType.length >= maxWaitingRuns);
-  return { waits: waits.slice(0, maxWaits), ...totals, isTruncated };
+  const omitted = waits.slice(maxWaits);
+  const truncated = types
+    .map(subjectOf)
+    .filter(
+      ({ kind, type }, index) =>
+        (runs[index]?.length ?? 0) > maxWaitingRuns || omitted.some((wait) => wait.kind === kind && wait.type === type),
+    );
+  return { waits: waits.slice(0, maxWaits), ...totals, isTruncated: truncated.length > 0, truncated };
+}
+
+function subjectOf(type: string): Pick<WaitIntrospection, 'kind' | 'type'> {
+  const workflow = workflowOf(type);
+  return workflow === undefined ? { kind: 'event', type } : { kind: 'workflow', type: workflow };
 }
 
 function waitsOf(type: string, run: RunRecord, redactor: Redactor): WaitIntrospection[] {
   const { id, service, envelope } = run;
-  const workflow = workflowOf(type);
-  const kind = workflow === undefined ? 'event' : 'workflow';
   return introspectRun([], run, redactor)
     .steps.filter(({ waitsFor }) => waitsFor !== undefined)
-    .map((step) => ({ id, kind, type: workflow ?? type, service, requestId: envelope.requestId, step }));
+    .map((step) => ({ id, ...subjectOf(type), service, requestId: envelope.requestId, step }));
 }
 
 function rank({ step }: WaitIntrospection): number {

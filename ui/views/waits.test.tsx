@@ -1,0 +1,45 @@
+import { screen } from '@testing-library/preact';
+import { expect, test } from 'vitest';
+import type { WaitIntrospection } from '../../server/dashboard/protocol.js';
+import { groupBy } from '../shared/lists.js';
+import { createFakeApi } from '../testing/fake-api.js';
+import { openPage } from '../testing/open-page.js';
+import { SERVER_NOW } from '../testing/test-data.js';
+import { stepOf, toolOf } from './waits.js';
+
+function waitOf(id: string, type: string, step: string): WaitIntrospection {
+  return {
+    id,
+    kind: 'workflow',
+    type,
+    service: 'shop',
+    requestId: id,
+    step: { name: step, kind: 'sleep', status: 'waiting', waitsFor: { since: 0 } },
+  };
+}
+
+test('groups by type and step, in the order of the oldest wait of each', () => {
+  const waits = [waitOf('1', 'b', 'x'), waitOf('2', 'a', 'x'), waitOf('3', 'b', 'y'), waitOf('4', 'b', 'x')];
+  expect([...groupBy(waits, stepOf).values()].map((of) => of.map(({ id }) => id))).toEqual([['1', '4'], ['2'], ['3']]);
+});
+
+test.each([
+  ['turn 1 / refund', 'refund'],
+  ['triage / turn 2 / refund #2', 'refund'],
+  ['turn 1 / delegate / turn 3 / send mail', 'send mail'],
+])('the approval %s is for the tool %s', (name, tool) => {
+  expect(toolOf(waitOf('1', 'a', name))).toBe(tool);
+});
+
+test('a count of waits is exact unless the list of its type is cut', async () => {
+  const api = createFakeApi([]);
+  const waits = [waitOf('1', 'fulfil', 'scanned'), waitOf('2', 'fulfil', 'scanned'), waitOf('3', 'checkout', 'label')];
+  const truncated = [{ kind: 'workflow', type: 'fulfil' }] as const;
+  api.waits = async () => ({ now: SERVER_NOW, waits, approvals: 0, suspended: 4, isTruncated: true, truncated });
+  const page = await openPage(api, '#/waits');
+  const groups = screen.getAllByRole('rowheader').map(({ textContent }) => textContent);
+  expect(groups.filter((text) => /scanned|label/.test(text ?? ''))).toEqual(['fulfil scanned 2+', 'checkout label 1']);
+  expect(screen.getByRole('heading', { name: /^Other/ }).textContent).toBe('Other waits 3+');
+  expect(screen.getByText('4 runs are suspended. Of fulfil, not all waits are listed.')).toBeTruthy();
+  page.close();
+});
