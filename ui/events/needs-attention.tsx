@@ -166,7 +166,7 @@ function ProblemLine({ problem, backlog, releases, now, query }: ProblemLineProp
     shortFact,
     details: others,
   } = describeProblem(problem, now, releases);
-  const details = backlog === null ? others : [backlog, ...others];
+  const details = (backlog === null ? others : [backlog, ...others]).join(' · ');
   return (
     <li class={`problem is-${tone}${level ? ` is-${level}` : ''}`}>
       <Icon name={icon} />
@@ -180,10 +180,8 @@ function ProblemLine({ problem, backlog, releases, now, query }: ProblemLineProp
       )}
       <span class="problem-fact">{fact}</span>
       <span class="problem-short">{shortFact}</span>
-      <span class="problem-details" title={details.join(' · ')}>
-        {details.map((detail) => (
-          <span key={detail}>{detail}</span>
-        ))}
+      <span class="problem-details" title={details}>
+        {details}
       </span>
     </li>
   );

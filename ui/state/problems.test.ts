@@ -68,7 +68,12 @@ test('names the release that started shortly before', () => {
   expect(details(SERVER_NOW - 120_000)).toEqual(['began 2 min after v2', 'for 2 min']);
   expect(details(SERVER_NOW - 270_000)).toEqual(['since v2', 'for 4 min']);
   const failing = { ...base, kind: 'failing', since: SERVER_NOW - 360_000 } as const;
-  expect(describeProblem(failing, SERVER_NOW, releases).details).toEqual(['more since v2', 'for 6 min']);
+  const lastError = { name: 'Error', message: 'card declined' };
+  expect(describeProblem({ ...failing, lastError }, SERVER_NOW, releases).details).toEqual([
+    'more since v2',
+    'card declined',
+    'for 6 min',
+  ]);
   expect(details(SERVER_NOW - 1_200_000)).toEqual(['for 20 min']);
 });
 

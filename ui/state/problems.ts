@@ -46,8 +46,8 @@ export function describeProblem(problem: Problem, now: number, releases: readonl
     fact: factOf(problem, now),
     shortFact: shortFactOf(problem, now),
     details: [
-      ...(lastError === undefined ? [] : [lastError.message || lastError.name].filter(Boolean)),
       ...releaseOf(problem, releases),
+      ...(lastError === undefined ? [] : [lastError.message || lastError.name].filter(Boolean)),
       ...timeOf(problem, now),
     ],
   };
