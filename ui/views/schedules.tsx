@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
 import type { ScheduleOutlook } from '../../server/dashboard/protocol.js';
 import { PauseButton } from '../actions/subject-actions.js';
 import type { Schedule } from '../api/decode-introspection.js';
@@ -75,7 +76,7 @@ function keyOf({ service, name, storedId }: Pick<Schedule, 'service' | 'name' | 
 
 const HOUR_MS = 3_600_000;
 const OUTLOOK_HOURS = 12;
-/** Number of schedules in the line of time: those that are due first. */
+/** Number of schedules in the line of time before the user asks for all: those that are due first. */
 const SHOWN_LANES = 12;
 
 interface OutlookProps {
@@ -86,6 +87,7 @@ interface OutlookProps {
 
 /** Line of the next 12 hours, with a mark at each due time. */
 function Outlook({ schedules, outlooks, now }: OutlookProps): JSX.Element {
+  const [isWhole, setWhole] = useState(false);
   const end = now + OUTLOOK_HOURS * HOUR_MS;
   const due = schedules
     .flatMap((schedule) => {
@@ -109,7 +111,7 @@ function Outlook({ schedules, outlooks, now }: OutlookProps): JSX.Element {
       </h3>
       {due.length > 0 && (
         <ul>
-          {due.slice(0, SHOWN_LANES).map(({ schedule, ahead, isDense }) => (
+          {(isWhole ? due : due.slice(0, SHOWN_LANES)).map(({ schedule, ahead, isDense }) => (
             <li key={keyOf(schedule)}>
               <span class="outlook-name" title={schedule.name}>
                 <bdi>{schedule.name}</bdi>
@@ -144,7 +146,11 @@ function Outlook({ schedules, outlooks, now }: OutlookProps): JSX.Element {
           </li>
         </ul>
       )}
-      {due.length > SHOWN_LANES && <p class="muted">{formatCount(due.length - SHOWN_LANES)} more are due later.</p>}
+      {due.length > SHOWN_LANES && (
+        <button type="button" class="chip" onClick={() => setWhole(!isWhole)}>
+          {isWhole ? 'Show fewer' : `Show all ${due.length}`}
+        </button>
+      )}
     </section>
   );
 }
