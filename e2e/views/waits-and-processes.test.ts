@@ -172,7 +172,7 @@ test('processes show who runs, since when, how busy, and what each handles', asy
   const gone = page.getByRole('table', { name: /^Lost processes/ }).getByRole('row', {
     name: /worker-7/,
   });
-  await expect(gone.locator('[data-label="Gone"]')).toHaveText('16 min ago3 running events released');
+  await expect(gone.locator('[data-label="Lost"]')).toHaveText('16 min ago3 running events released');
   await expect(gone.locator('[data-label="Release"]')).toHaveText('v2');
   const durations = page.getByRole('region', { name: 'Durations, p95' });
   await durations.getByRole('button', { name: '1 h' }).click();
@@ -294,7 +294,7 @@ test('new views: headings, tables with captions, and a text for each state', { t
               - meter "0 of 100 slots taken"
             - cell /MiB/
             - cell /%/
-      - heading "Releases 7 d" [level=3]
+      - heading /^Releases 7 d/ [level=3]
       - table "Releases, the latest first":
         - rowgroup:
           - row "Release Service Started Ended"

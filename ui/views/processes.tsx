@@ -106,11 +106,11 @@ function LostProcesses({ lost, now }: { readonly lost: readonly LostProcess[]; r
   return (
     <>
       <h3 class="view-part">
-        Lost processes <span class="panel-period">1 h</span>
+        Lost processes <span class="panel-period">1 h · ended without a shutdown</span>
       </h3>
       <ViewTable
         caption="Lost processes, the latest first"
-        columns={['Service', 'Release', 'Gone', 'Started']}
+        columns={['Service', 'Release', 'Lost', 'Started']}
         class="lost-table"
       >
         <BoundedRows items={lost} limit={SHOWN_PROCESSES} noun="processes" columns={4}>
@@ -123,7 +123,7 @@ function LostProcesses({ lost, now }: { readonly lost: readonly LostProcess[]; r
                 </ViewTableNote>
               </th>
               <ViewTableCell label="Release">{release === undefined ? UNKNOWN : <Name>{release}</Name>}</ViewTableCell>
-              <ViewTableCell label="Gone" isFailed>
+              <ViewTableCell label="Lost" isFailed>
                 {formatAgo(now - lostAt)}
                 <ViewTableNote>{releasedText(active)}</ViewTableNote>
               </ViewTableCell>
@@ -202,7 +202,7 @@ function Releases({ monitor }: Pick<PartProps, 'monitor'>): JSX.Element | null {
   return (
     <>
       <h3 class="view-part">
-        Releases <span class="panel-period">7 d</span>
+        Releases <span class="panel-period">7 d · a release ends with its last process</span>
       </h3>
       <ViewTable
         caption="Releases, the latest first"
