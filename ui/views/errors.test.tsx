@@ -132,8 +132,8 @@ test('what the newest failures of a group have in common stands once above them'
   page = await openPage(api, '#/errors');
   for (const button of screen.getAllByRole('button', { name: /card # declined/ })) await page.click(button);
   const lists = screen.getAllByRole('list', { name: 'Newest failures' });
-  expect(lists.map(({ parentElement }) => parentElement?.textContent?.match(/step \w+ · v2/g))).toEqual([
-    ['step charge · v2'],
-    ['step charge · v2', 'step pack · v2'],
+  expect(lists.map(({ parentElement }) => parentElement?.textContent?.match(/step \w+ · release v2/g))).toEqual([
+    ['step charge · release v2'],
+    ['step charge · release v2', 'step pack · release v2'],
   ]);
 });

@@ -219,7 +219,9 @@ export interface NewestFailuresProps {
 /** Newest failures of a group. What all of them have in common stands once above them. */
 export function NewestFailures({ newest, name, now, query }: NewestFailuresProps): JSX.Element {
   const placeOf = ({ step, release }: GroupedFailure): string =>
-    [...(step === undefined ? [] : [`step ${step}`]), release].filter(Boolean).join(' · ');
+    [step === undefined ? '' : `step ${step}`, release === undefined ? '' : `release ${release}`]
+      .filter(Boolean)
+      .join(' · ');
   const places = new Set(newest.map(placeOf));
   const isShared = newest.length > 1 && places.size === 1;
   return (
