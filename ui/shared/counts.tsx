@@ -29,7 +29,7 @@ const COUNTER_LOOK: Record<Counter, CounterLook> = {
   failed: { label: 'Failed' },
   cancelled: { label: 'cancelled', of: 'failed' },
   retried: { label: 'Retried' },
-  pending: { label: 'Pending now', title: 'Waiting, delayed, suspended or running' },
+  pending: { label: 'Pending now' },
   active: { label: 'active', of: 'pending' },
   delayed: { label: 'delayed', of: 'pending' },
   suspended: { label: 'suspended', of: 'pending', title: 'Wait for a time, event or run' },
