@@ -20,7 +20,7 @@ import { reachedSteps, step, usage } from './decode-step.js';
 import { array, boolean, type Decoder, number, object, optional, string } from './decoder.js';
 
 /** Parts of the body of `GET /api/introspection?view=waits` that the page reads. */
-export type Waits = Omit<WaitsBody, 'protocol'>;
+export type Waits = Omit<WaitsBody, 'protocol' | 'isTruncated'>;
 
 /** Parts of the body of `GET /api/introspection?view=processes` that the page reads. */
 export type Processes = Omit<ProcessesBody, 'protocol'>;
@@ -50,7 +50,6 @@ export const waits: Decoder<Waits> = object<Waits>({
   waits: array(object<WaitIntrospection>({ ...runFields, kind, step })),
   approvals: number,
   suspended: number,
-  isTruncated: boolean,
   truncated: array(object<Waits['truncated'][number]>({ kind, type: string })),
 });
 

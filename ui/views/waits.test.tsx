@@ -35,7 +35,7 @@ test('a count of waits is exact unless the list of its type is cut', async () =>
   const api = createFakeApi([]);
   const waits = [waitOf('1', 'fulfil', 'scanned'), waitOf('2', 'fulfil', 'scanned'), waitOf('3', 'checkout', 'label')];
   const truncated = [{ kind: 'workflow', type: 'fulfil' }] as const;
-  api.waits = async () => ({ now: SERVER_NOW, waits, approvals: 0, suspended: 4, isTruncated: true, truncated });
+  api.waits = async () => ({ now: SERVER_NOW, waits, approvals: 0, suspended: 4, truncated });
   const page = await openPage(api, '#/waits');
   const groups = screen.getAllByRole('rowheader').map(({ textContent }) => textContent);
   expect(groups.filter((text) => /scanned|label/.test(text ?? ''))).toEqual(['fulfil scanned 2+', 'checkout label 1']);
