@@ -38,7 +38,10 @@ test('a count of waits is exact unless the list of its type is cut', async () =>
   api.waits = async () => ({ now: SERVER_NOW, waits, approvals: 0, suspended: 4, truncated });
   const page = await openPage(api, '#/waits');
   const groups = screen.getAllByRole('rowheader').map(({ textContent }) => textContent);
-  expect(groups.filter((text) => /scanned|label/.test(text ?? ''))).toEqual(['fulfil scanned 2+', 'checkout label 1']);
+  expect(groups.filter((text) => /scanned|label/.test(text ?? ''))).toEqual([
+    'fulfil scanned 2+ ',
+    expect.stringMatching(/^checkout label 1 · the oldest waits for /),
+  ]);
   expect(screen.getByRole('heading', { name: /^Other/ }).textContent).toBe('Other waits 3+');
   expect(screen.getByText('4 runs are suspended. Of fulfil, not all waits are listed.')).toBeTruthy();
   page.close();

@@ -11,7 +11,7 @@ import { groupBy } from '../shared/lists.js';
 import { Name } from '../shared/name.js';
 import { Ago, MomentAndAge } from '../shared/times.js';
 import { LoadedView } from '../shared/view-section.js';
-import { BoundedRows, ViewTable, ViewTableCell, ViewTableNote } from '../shared/view-table.js';
+import { BoundedRows, type BoundedRowsProps, ViewTable, ViewTableCell, ViewTableNote } from '../shared/view-table.js';
 import type { Monitor } from '../state/monitor.js';
 import type { Navigation } from '../state/navigation.js';
 import { waitText } from '../workflows/workflow-summary.js';
@@ -66,15 +66,26 @@ export function Waits({ monitor, navigation }: WaitsProps): JSX.Element {
                   class="waits-table"
                 >
                   {[...groupBy(asking, toolOf)].map(([tool, ofTool]) => (
-                    <ToolRows
+                    <Group
                       key={tool}
-                      tool={tool}
+                      name={<Name class="view-table-name">{tool}</Name>}
                       waits={ofTool}
                       isTruncated={asking.length < approvals}
+                      limit={SHOWN_APPROVALS}
+                      noun={`approvals of ${tool}`}
+                      columns={APPROVAL_COLUMNS.length}
                       now={now}
-                      query={query}
-                      transport={monitor.store.hub.value?.transport}
-                    />
+                    >
+                      {(wait) => (
+                        <ApprovalRow
+                          key={keyOf(wait)}
+                          wait={wait}
+                          now={now}
+                          query={query}
+                          transport={monitor.store.hub.value?.transport}
+                        />
+                      )}
+                    </Group>
                   ))}
                 </ViewTable>
               </>
@@ -91,17 +102,29 @@ export function Waits({ monitor, navigation }: WaitsProps): JSX.Element {
                     noun="steps"
                     columns={WAIT_COLUMNS.length}
                   >
-                    {([key, group]) => (
-                      <GroupRows
-                        key={key}
-                        waits={group}
-                        isTruncated={truncated.some(
-                          ({ kind, type }) => kind === group[0]?.kind && type === group[0].type,
-                        )}
-                        now={now}
-                        query={query}
-                      />
-                    )}
+                    {([key, ofStep]) => {
+                      const [{ kind, type, step }] = ofStep;
+                      const isTruncated = truncated.some((cut) => cut.kind === kind && cut.type === type);
+                      return (
+                        <Group
+                          key={key}
+                          name={
+                            <>
+                              <TypeLink class="view-table-name" kind={kind} type={type} query={query} />{' '}
+                              <bdi>{step.name}</bdi>
+                            </>
+                          }
+                          waits={ofStep}
+                          isTruncated={isTruncated}
+                          limit={SHOWN_WAITS}
+                          noun={isTruncated ? 'listed runs' : 'runs'}
+                          columns={WAIT_COLUMNS.length}
+                          now={now}
+                        >
+                          {(wait) => <WaitRow key={keyOf(wait)} wait={wait} now={now} query={query} />}
+                        </Group>
+                      );
+                    }}
                   </BoundedRows>
                 </ViewTable>
               </>
@@ -153,32 +176,24 @@ function ApprovalRow({ wait, now, query, transport }: RowProps & { transport: st
   );
 }
 
-interface ToolRowsProps extends Omit<RowProps, 'wait'> {
-  readonly tool: string;
+interface GroupProps extends Omit<BoundedRowsProps<WaitIntrospection>, 'items'>, Pick<RowProps, 'now'> {
+  readonly name: JSX.Element;
   readonly waits: readonly WaitIntrospection[];
   readonly isTruncated: boolean;
-  readonly transport: string | undefined;
 }
 
-/** Approvals of a tool below a row with its name. */
-function ToolRows({ tool, waits, isTruncated, now, query, transport }: ToolRowsProps): JSX.Element {
+/** Waits of a tool or a step below a row with its name. */
+function Group({ name, waits, isTruncated, now, columns, ...rows }: GroupProps): JSX.Element {
   const since = Math.min(...waits.map(({ step }) => step.waitsFor?.since ?? now));
   return (
     <>
       <tr class="wait-group">
-        <th scope="rowgroup" colSpan={APPROVAL_COLUMNS.length}>
-          <Name class="view-table-name">{tool}</Name> <ListedCount count={waits.length} isTruncated={isTruncated} />{' '}
-          <span class="muted">· the oldest waits for {formatAge(now - since)}</span>
+        <th scope="rowgroup" colSpan={columns}>
+          {name} <ListedCount count={waits.length} isTruncated={isTruncated} />{' '}
+          {!isTruncated && <span class="muted">· the oldest waits for {formatAge(now - since)}</span>}
         </th>
       </tr>
-      <BoundedRows
-        items={waits}
-        limit={SHOWN_APPROVALS}
-        noun={`approvals of ${tool}`}
-        columns={APPROVAL_COLUMNS.length}
-      >
-        {(wait) => <ApprovalRow key={keyOf(wait)} wait={wait} now={now} query={query} transport={transport} />}
-      </BoundedRows>
+      <BoundedRows items={waits} columns={columns} {...rows} />
     </>
   );
 }
@@ -190,36 +205,6 @@ function ListedCount({ count, isTruncated }: { count: number; isTruncated: boole
       {formatCount(count)}
       {isTruncated && '+'}
     </span>
-  );
-}
-
-/** Waits of a step below a row with its name. */
-function GroupRows({
-  waits,
-  isTruncated,
-  now,
-  query,
-}: Omit<RowProps, 'wait'> & { waits: readonly WaitIntrospection[]; isTruncated: boolean }): JSX.Element | null {
-  const [first] = waits;
-  if (first === undefined) return null;
-  const { kind, type, step } = first;
-  return (
-    <>
-      <tr class="wait-group">
-        <th scope="rowgroup" colSpan={WAIT_COLUMNS.length}>
-          <TypeLink class="view-table-name" kind={kind} type={type} query={query} /> <bdi>{step.name}</bdi>{' '}
-          <ListedCount count={waits.length} isTruncated={isTruncated} />
-        </th>
-      </tr>
-      <BoundedRows
-        items={waits}
-        limit={SHOWN_WAITS}
-        noun={isTruncated ? 'listed runs' : 'runs'}
-        columns={WAIT_COLUMNS.length}
-      >
-        {(wait) => <WaitRow key={keyOf(wait)} wait={wait} now={now} query={query} />}
-      </BoundedRows>
-    </>
   );
 }
 
