@@ -32,7 +32,9 @@ export function FailureList({ groups, release, serverNow, query }: FailureListPr
           <FailureLine key={group.id} group={group} release={release} serverNow={serverNow} query={query} />
         ))}
       </ol>
-      <a href={viewPath('errors') + query}>All errors</a>
+      <a class="chip" href={viewPath('errors') + query}>
+        All errors
+      </a>
     </PanelSection>
   );
 }
