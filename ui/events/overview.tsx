@@ -108,7 +108,10 @@ function Kpi({ label, period, isFailed = false, children }: KpiProps): JSX.Eleme
   return (
     <div class="kpi">
       <dt>
-        {label} <span class="kpi-period">{period}</span>
+        {label}{' '}
+        <span class="kpi-period" title={period === '5 min' ? 'The current minute and the five before' : undefined}>
+          {period}
+        </span>
       </dt>
       <dd class={isFailed ? 'tone-failed' : undefined}>{children}</dd>
     </div>
