@@ -15,7 +15,8 @@ export function Count({ value }: { value: number }): JSX.Element {
 export type Counter = CounterOf<'stored' | 'live'> | 'processes';
 
 interface CounterLook {
-  readonly label: string;
+  /** Absent for a part, whose label is its name. */
+  readonly label?: string;
   readonly title?: string;
   /** Counter that includes this one, which is a note to it. */
   readonly of?: Counter;
@@ -25,14 +26,14 @@ interface CounterLook {
 const COUNTER_LOOK: Record<Counter, CounterLook> = {
   received: { label: 'Received' },
   completed: { label: 'Completed' },
-  filtered: { label: 'filtered', of: 'completed', title: 'Refused by a condition' },
+  filtered: { of: 'completed', title: 'Refused by a condition' },
   failed: { label: 'Failed' },
-  cancelled: { label: 'cancelled', of: 'failed' },
+  cancelled: { of: 'failed' },
   retried: { label: 'Retried' },
   pending: { label: 'Pending now' },
-  active: { label: 'active', of: 'pending' },
-  delayed: { label: 'delayed', of: 'pending' },
-  suspended: { label: 'suspended', of: 'pending', title: 'Wait for a time, event or run' },
+  active: { of: 'pending' },
+  delayed: { of: 'pending' },
+  suspended: { of: 'pending', title: 'Wait for a time, event or run' },
   deduplicated: { label: 'Deduplicated', title: 'Their dedupe id was known' },
   deadLetters: { label: 'Dead letters', title: 'Failed, and neither replayed nor discarded' },
   processes: { label: 'Processes now' },
@@ -68,7 +69,7 @@ export function CountStats({ counters = ALL_COUNTERS, counts }: CountStatsProps)
                   look.of === counter &&
                   count > 0 && (
                     <span key={part} class="panel-period" title={look.title}>
-                      {count === value && count > 1 ? 'all' : formatCount(count)} {look.label}
+                      {count === value && count > 1 ? 'all' : formatCount(count)} {part}
                     </span>
                   )
                 );
