@@ -81,7 +81,7 @@ test('a row shows the runs, failures and tokens of an agent', async () => {
     'Tokens per run, since start': '443',
     'Cost, 24 h': '—',
     'p95, since start': '—',
-    Approvals: '—',
+    'Approvals, now': '—',
     'Used by': 'ticket.created, answer: sort',
   });
   expect(cellsOf('priced')).toMatchObject({
@@ -91,7 +91,7 @@ test('a row shows the runs, failures and tokens of an agent', async () => {
     'Tokens per run, since start': '408 cached2 reasoningbudget 9,000',
     'Cost, 24 h': '1.25limit 5.00 per 1 d and key',
     'p95, since start': '~3.4 s',
-    Approvals: '2 waiting',
+    'Approvals, now': '2 waiting',
   });
   expect(screen.getByText('Sorts tickets.')).toBeTruthy();
   expect(screen.getByText('Tools: find_order')).toBeTruthy();

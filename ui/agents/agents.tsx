@@ -78,7 +78,7 @@ const AGENT_COLUMNS = [
   'p95, since start',
   'Tokens, 24 h',
   'Cost, 24 h',
-  'Approvals',
+  'Approvals, now',
   'Used by',
 ] as const;
 
@@ -93,7 +93,7 @@ function AgentTable({ agents, usesOf, open, now, query }: AgentTableProps): JSX.
     'Tokens per run, since start': (agent) => perRun(agent.tokenUsage.totalTokens, summarizeRuns(agent).begun),
     'Cost, 24 h': (agent) => spentInDay(agent, now).cost,
     'p95, since start': ({ durationMs }) => durationMs?.p95 ?? null,
-    Approvals: ({ approvalsWaiting = null }) => approvalsWaiting,
+    'Approvals, now': ({ approvalsWaiting = null }) => approvalsWaiting,
   });
   const tokens = sumOf(agents, (agent) => spentInDay(agent, now).tokens);
   return (
@@ -273,7 +273,7 @@ function AgentRow({ agent, uses, isOpen, now, allTokens, query }: AgentRowProps)
         {costBudget !== undefined && <ViewTableNote>budget {formatCost(costBudget)} per run</ViewTableNote>}
         {limitNotes(agent, 'cost')}
       </ViewTableCell>
-      <ViewTableCell label="Approvals">
+      <ViewTableCell label="Approvals, now">
         {approvalsWaiting === undefined ? (
           UNKNOWN
         ) : approvalsWaiting === 0 ? (
