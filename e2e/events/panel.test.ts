@@ -112,7 +112,7 @@ test('copies the id of a failed event', { tag: '@any-width' }, async ({ page, co
   const panel = eventPanel(page, 'payment.requested');
   await expect(panel.getByText('card declined').first()).toBeVisible();
   const clipboard = (): Promise<string> => page.evaluate('navigator.clipboard.readText()');
-  await panel.getByText('Event', { exact: true }).click();
+  await panel.getByText('Newest failures').click();
   const errors = panel.getByRole('list', { name: 'Errors' });
   await errors.getByRole('button', { name: `Copy the event id ${id.slice(0, 8)}` }).click();
   await expect.poll(clipboard).toBe(id);

@@ -147,7 +147,7 @@ function Outlook({ schedules, outlooks, now }: OutlookProps): JSX.Element {
         </ul>
       )}
       {due.length > SHOWN_LANES && (
-        <button type="button" class="chip" onClick={() => setWhole(!isWhole)}>
+        <button type="button" class="button" onClick={() => setWhole(!isWhole)}>
           {isWhole ? 'Show fewer' : `Show all ${due.length}`}
         </button>
       )}

@@ -150,7 +150,7 @@ export function Search({ monitor, navigation }: TaggedProps): JSX.Element {
         />
       )}
       {found?.body.after !== undefined && (
-        <button type="button" class="chip" onClick={() => search(found.query, found.body)}>
+        <button type="button" class="button" onClick={() => search(found.query, found.body)}>
           Search older ones
         </button>
       )}

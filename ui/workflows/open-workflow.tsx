@@ -129,12 +129,12 @@ export function OpenWorkflow({ workflow, body, monitor, query }: OpenWorkflowPro
         {!isRetained && (
           <div class="run-filters">
             {shown.length < runs.length && (
-              <button type="button" class="chip" onClick={() => setLong(true)}>
+              <button type="button" class="button" onClick={() => setLong(true)}>
                 Show all {formatCount(runs.length)} runs
               </button>
             )}
             {listRuns !== null && step === null && (
-              <button type="button" class="chip" onClick={() => setChosen('all')}>
+              <button type="button" class="button" onClick={() => setChosen('all')}>
                 All retained runs
               </button>
             )}

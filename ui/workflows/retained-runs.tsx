@@ -115,11 +115,11 @@ export function RetainedRuns({ workflow, status, period, listRuns, serverNow, qu
       {body !== null && body.runs.length > 0 && <RunList runs={body.runs} serverNow={serverNow} query={query} />}
       <div class="run-filters">
         {body?.after !== undefined && (
-          <button type="button" class="chip" disabled={isLoading} onClick={() => void load(body)}>
+          <button type="button" class="button" disabled={isLoading} onClick={() => void load(body)}>
             {isLoading ? 'Loading…' : 'Show older runs'}
           </button>
         )}
-        <button type="button" class="chip" disabled={isLoading} onClick={() => void load(null)}>
+        <button type="button" class="button" disabled={isLoading} onClick={() => void load(null)}>
           Read again
         </button>
       </div>

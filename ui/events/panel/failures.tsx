@@ -32,7 +32,7 @@ export function FailureList({ groups, release, serverNow, query }: FailureListPr
           <FailureLine key={group.id} group={group} release={release} serverNow={serverNow} query={query} />
         ))}
       </ol>
-      <a class="chip" href={viewPath('errors') + query}>
+      <a class="button" href={viewPath('errors') + query}>
         All errors
       </a>
     </PanelSection>

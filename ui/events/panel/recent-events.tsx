@@ -50,7 +50,7 @@ export function RecentEvents({ newest, failed, serverNow, query }: RecentEventsP
         ))}
       </ul>
       {events.length > SHOWN && (
-        <button type="button" class="chip" onClick={() => setWhole(!isWhole)}>
+        <button type="button" class="button" onClick={() => setWhole(!isWhole)}>
           {isWhole ? 'Show fewer' : `Show all ${events.length}`}
         </button>
       )}
