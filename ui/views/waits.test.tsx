@@ -33,16 +33,26 @@ test.each([
 
 test('a count of waits is exact unless the list of its type is cut', async () => {
   const api = createFakeApi([]);
-  const waits = [waitOf('1', 'fulfil', 'scanned'), waitOf('2', 'fulfil', 'scanned'), waitOf('3', 'checkout', 'label')];
+  const printed = [60_000, 5_000].map((age, index): WaitIntrospection => {
+    const wait = waitOf(`4${index}`, 'parcel', 'printed');
+    return { ...wait, step: { ...wait.step, waitsFor: { since: SERVER_NOW - age } } };
+  });
+  const waits = [
+    waitOf('1', 'fulfil', 'scanned'),
+    waitOf('2', 'fulfil', 'scanned'),
+    waitOf('3', 'checkout', 'label'),
+    ...printed,
+  ];
   const truncated = [{ kind: 'workflow', type: 'fulfil' }] as const;
-  api.waits = async () => ({ now: SERVER_NOW, waits, approvals: 0, suspended: 4, truncated });
+  api.waits = async () => ({ now: SERVER_NOW, waits, approvals: 0, suspended: 6, truncated });
   const page = await openPage(api, '#/waits');
   const groups = screen.getAllByRole('rowheader').map(({ textContent }) => textContent);
-  expect(groups.filter((text) => /scanned|label/.test(text ?? ''))).toEqual([
+  expect(groups.filter((text) => /scanned|label|printed/.test(text ?? ''))).toEqual([
     'fulfil scanned 2+ ',
-    expect.stringMatching(/^checkout label 1 · the oldest waits for /),
+    'checkout label 1 ',
+    'parcel printed 2 · the oldest waits for 1 min',
   ]);
-  expect(screen.getByRole('heading', { name: /^Other/ }).textContent).toBe('Other waits 3+');
-  expect(screen.getByText('4 runs are suspended. Of fulfil, not all waits are listed.')).toBeTruthy();
+  expect(screen.getByRole('heading', { name: /^Other/ }).textContent).toBe('Other waits 5+');
+  expect(screen.getByText('6 runs are suspended. Of fulfil, not all waits are listed.')).toBeTruthy();
   page.close();
 });

@@ -190,7 +190,9 @@ function Group({ name, waits, isTruncated, now, columns, ...rows }: GroupProps):
       <tr class="wait-group">
         <th scope="rowgroup" colSpan={columns}>
           {name} <ListedCount count={waits.length} isTruncated={isTruncated} />{' '}
-          {!isTruncated && <span class="muted">· the oldest waits for {formatAge(now - since)}</span>}
+          {!isTruncated && waits.length > 1 && (
+            <span class="muted">· the oldest waits for {formatAge(now - since)}</span>
+          )}
         </th>
       </tr>
       <BoundedRows items={waits} columns={columns} {...rows} />
