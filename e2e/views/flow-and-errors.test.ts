@@ -51,13 +51,13 @@ test('the map of the flow has the counts of a ledger, opens panels, and reads as
   for (const [index, [from, relation, to, count]] of ledger.entries()) {
     const row = table.locator('tbody > tr').nth(index);
     await expect(row.getByRole('rowheader')).toHaveText(from);
-    await expect(row.locator('[data-label="Relation"]')).toHaveText(relation);
-    await expect(row.locator('[data-label="To"]')).toHaveText(to);
+    await expect(row.getByRole('cell').nth(0)).toHaveText(relation);
+    await expect(row.getByRole('cell').nth(1)).toHaveText(to);
     await expect(row.locator('[data-label="Events, 5 min"]')).toHaveText(count);
   }
   // A type that no way leads to has a row of its own.
   const first = table.locator('tbody > tr').filter({ has: page.getByRole('rowheader', { name: 'outside' }) });
-  await expect(first.locator('[data-label="To"]')).toHaveText(['lone', 'order.paid']);
+  await expect(first.locator('td:nth-child(3)')).toHaveText(['lone', 'order.paid']);
   await expect(first.locator('[data-label="Failure rate"]')).toHaveText(['—', '33.3%']);
   await expectAccessible(page);
   await expectNoOverflow(page);

@@ -312,15 +312,16 @@ function FlowTable({ graph, navigation }: { graph: FlowGraph; navigation: Naviga
     >
       {[...graph.edges, ...first].map(({ from, to, relation, count }) => {
         const target = nodeOf.get(to);
+        const ratio = target && count ? failureRatio({ ...target, cancelled: 0 }) : null;
         return (
           <tr key={`${from} ${to} ${relation}`}>
             <th scope="row">{from ? name(from) : 'outside'}</th>
-            <ViewTableCell label="Relation">{relation ? RELATION_LABEL[relation] : UNKNOWN}</ViewTableCell>
-            <ViewTableCell label="To">{name(to)}</ViewTableCell>
-            <ViewTableCell label="Service">{target?.service || UNKNOWN}</ViewTableCell>
+            <td>{relation ? RELATION_LABEL[relation] : UNKNOWN}</td>
+            <td>{name(to)}</td>
+            <td>{target?.service || UNKNOWN}</td>
             <ViewTableCell label="Events, 5 min">{count === null ? UNKNOWN : formatCount(count)}</ViewTableCell>
-            <ViewTableCell label="Failure rate" isFailed={(target?.failed ?? 0) > 0}>
-              {formatPercent(target ? failureRatio({ ...target, cancelled: 0 }) : null)}
+            <ViewTableCell label="Failure rate" isFailed={!!ratio}>
+              {formatPercent(ratio)}
             </ViewTableCell>
           </tr>
         );

@@ -131,9 +131,11 @@ function Trace({ trace, id, transport, now, query }: TraceProps): JSX.Element {
               <Icon name="back" /> Show all
             </button>
           )}
-          <button type="button" class="button" disabled={waits.length === 0 && !isCut} onClick={() => setCut(!isCut)}>
-            {isCut ? 'Show waits' : 'Collapse waits'}
-          </button>
+          {(isCut || waits.length > 0) && (
+            <button type="button" class="button" onClick={() => setCut(!isCut)}>
+              {isCut ? 'Show waits' : 'Collapse waits'}
+            </button>
+          )}
         </div>
       )}
       <TraceTable rows={rows} axis={axis} startedAt={span.from} onToggle={toggle} selected={id} query={query} />
