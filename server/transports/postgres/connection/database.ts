@@ -9,7 +9,7 @@ import { isConflict, isUnsent, translateError } from './postgres-errors.js';
 // They wait as long as the lock of a process lasts: their effect is not repeated for a caller.
 const patientCalls = new Set([
   ...['claim', 'conclude', 'heartbeat', 'checkpoint', 'add_waits', 'decide', 'join_member', 'leave', 'release_events'],
-  ...['conclude_and_claim', 'receive', 'sweep', 'free_slot', 'take_ends', 'watch_ends', 'pause', 'retire'],
+  ...['conclude_and_claim', 'receive', 'free_slot', 'take_ends', 'watch_ends', 'pause', 'retire'],
 ]);
 // Those of which notifications tell.
 const notifyingCalls = new Set([
@@ -185,11 +185,11 @@ export class Database {
     return this.#name.sql(text);
   }
 
-  /** Runs statements in one transaction. */
+  /** Runs statements in one transaction, which reads what others have committed meanwhile. */
   async transaction<T>(run: (query: Database['query']) => Promise<T>): Promise<T> {
     const client = await this.session();
     try {
-      await client.query('BEGIN');
+      await client.query('BEGIN ISOLATION LEVEL READ COMMITTED');
       const result = await run(async (text, args) => (await client.query(this.sql(text), [...args])).rows);
       await client.query('COMMIT');
       client.release();

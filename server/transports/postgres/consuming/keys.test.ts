@@ -66,7 +66,8 @@ test('a claim reads as many rows as it takes events, however many keys wait', as
     );
     expect(claimed.rows[0]?.all).toHaveLength(10);
     // It may be the call that adds up what others have counted.
-    const { rows } = await client.query(`SELECT sum(seq_tup_read + idx_tup_fetch)::int AS n FROM pg_stat_xact_user_tables
+    const { rows } =
+      await client.query(`SELECT sum(seq_tup_read + idx_tup_fetch)::int AS n FROM pg_stat_xact_user_tables
       WHERE schemaname = 'hubline' AND relname <> 'counted'`);
     expect(Number(rows[0]?.n)).toBeLessThan(waiting / 2);
   } finally {

@@ -1,5 +1,5 @@
 import type { Logger } from '../../transport.js';
-import type { Database } from '../connection/database.js';
+import type { Argument, Database } from '../connection/database.js';
 import { readFields, readList, readText } from '../connection/fields.js';
 import { readHistory } from '../reads/counts.js';
 
@@ -27,17 +27,27 @@ export class Upkeep {
     if (now < this.#nextAt || this.#isRunning) return;
     this.#nextAt = now + intervalMs;
     this.#isRunning = true;
-    try {
-      while (await this.#packSome());
-      await this.#database.call('sweep', [this.#database.limits]);
-    } catch (error) {
-      this.#logger.debug({ err: error }, 'could not store histories; the next minute repeats it');
-    } finally {
-      this.#isRunning = false;
+    const steps = [
+      () => this.#call('fold_counts()'),
+      async () => {
+        while (await this.#packSome());
+      },
+      () => this.#call('sweep($1)', [this.#database.limits]),
+    ];
+    for (const step of steps) {
+      await step().catch((error: unknown) => {
+        this.#logger.debug({ err: error }, 'could not do the upkeep of the tables; the next minute repeats it');
+      });
     }
+    this.#isRunning = false;
   }
 
-  /** Returns `false` if nothing is left to pack. */
+  /** Calls a function in a transaction whose isolation is not the default of the role. */
+  async #call(call: string, args: readonly Argument[] = []): Promise<void> {
+    await this.#database.transaction((query) => query(`SELECT hub.${call}`, args));
+  }
+
+  /** Returns `false` if nothing is left to pack, or another process packs it. */
   #packSome(): Promise<boolean> {
     return this.#database.transaction(async (query) => {
       const [row] = await query('SELECT hub.take_minutes($1) AS taken', [maxTypes]);

@@ -67,18 +67,42 @@ test(
       { numRuns: isFuzzing ? 100_000 : 150 },
     );
   },
-  isFuzzing ? 60_000 : undefined,
+  isFuzzing ? 60_000 : 30_000,
 );
 
-test('tables that were copied to a server whose transactions have lower numbers count on', async () => {
+const transaction = async (): Promise<number> => {
+  const { rows } = await admin.query('SELECT pg_current_xact_id()::text AS id');
+  return Number(rows[0]?.id);
+};
+
+test.each([
+  ['much', 9_000_000_000],
+  ['slightly', 30],
+])('tables that were copied to a server whose transactions have %s lower numbers count on', async (_, ahead) => {
   await consume(['a']);
   await empty();
-  await admin.query("DELETE FROM hubline.folded; INSERT INTO hubline.folded VALUES (1, '9000000000', '{}')");
-  await admin.query(count, [3]);
+  const next = (await transaction()) + ahead;
+  await admin.query(`DELETE FROM hubline.folded; INSERT INTO hubline.folded VALUES (1, '${next}', '{}')`);
+  await admin.query(count, [1]);
+  // A process starts.
+  await consume(['a']);
+  await admin.query(count, [2]);
   await admin.query(`INSERT INTO hubline.counted VALUES ('9000000007', 60000, ARRAY[${queue}], '{r}', '{0}')`);
+  for (let n = 0; n < 60; n += 1) await transaction();
   const { rows } = await admin.query(read);
   expect(rows[0]).toEqual({ received: 4, minutes: 4 });
   await admin.query('SELECT hubline.fold_counts()');
   await admin.query(count, [2]);
   expect((await admin.query(read)).rows[0]).toEqual({ received: 6, minutes: 6 });
+});
+
+test('an amount that is no number of milliseconds stops no fold', async () => {
+  await consume(['a']);
+  await empty();
+  await admin.query(
+    `SELECT hubline.count_all(60000, ARRAY[${queue}, ${queue}, ${queue}], '{e,e,d}', '{Infinity,NaN,NULL}')`,
+  );
+  await admin.query('SELECT hubline.fold_counts()');
+  const { rows } = await admin.query("SELECT sum(count)::int AS n FROM hubline.minutes WHERE name = 'd'");
+  expect(rows).toEqual([{ n: 3 }]);
 });

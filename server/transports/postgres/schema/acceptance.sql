@@ -134,7 +134,7 @@ DECLARE
   routed bigint[];
   work int[] := '{}';
   others json[] := '{}';
-  leasable int[];
+  leasable int[] := '{}';
   deliveries json;
   began timestamptz;
   took interval;
@@ -152,29 +152,28 @@ BEGIN
       RAISE 'pending events reached %', max_pending USING ERRCODE = 'HB001';
     END IF;
   END IF;
+  -- Events of these types, those with an id to remember and those of new queues are decided one after another. Each type is looked
+  -- up by itself: a join may read all of them.
+  SELECT coalesce(array_agg(type), '{}') INTO alone_types FROM (SELECT DISTINCT type FROM unnest(events)) e WHERE is_alone
+    OR (SELECT true FROM hub.queues q WHERE q.type = e.type AND q.is_debounced LIMIT 1)
+    OR (SELECT true FROM hub.queues q WHERE q.triggers IS NOT NULL AND q.triggers ? e.type LIMIT 1)
+    OR (SELECT true FROM hub.waits w WHERE w.event_type = e.type LIMIT 1);
+  -- What is decided one after another may have to start before the rest.
+  IF is_decided OR cardinality(alone_types) > 0 THEN room := 0; END IF;
   IF room > 0 THEN
     -- A pause that is under way has the lock: the events wait for it.
     PERFORM FROM hub.members WHERE id = p_member FOR KEY SHARE SKIP LOCKED;
     IF NOT FOUND THEN room := 0; END IF;
   END IF;
-  began := clock_timestamp();
-  -- Events of alone types, those with an id to remember and those of new queues are decided one after another. Each type is
-  -- looked up by itself: a join may read all of them.
-  SELECT coalesce(array_agg(type) FILTER (WHERE is_alone OR x.has_followers), '{}'), coalesce(array_agg(own) FILTER (WHERE own IS NOT NULL), '{}')
-  INTO alone_types, leasable FROM (
-    SELECT e.type, (SELECT true FROM hub.queues q WHERE q.type = e.type AND q.is_debounced LIMIT 1)
-        OR (SELECT true FROM hub.queues q WHERE q.triggers IS NOT NULL AND q.triggers ? e.type LIMIT 1)
-        OR (SELECT true FROM hub.waits w WHERE w.event_type = e.type LIMIT 1) AS has_followers,
-      (SELECT q.id FROM hub.queues q WHERE room > 0 AND q.type = e.type AND q.service = sender AND NOT q.is_limited
-        AND (SELECT true FROM hub.member_types m WHERE m.queue = q.id AND m.member = p_member)
-        AND (SELECT p.types = '"all"' OR p.types ? q.type FROM hub.pauses p WHERE p.service = sender) IS NOT TRUE
-        AND (SELECT true FROM hub.events r WHERE r.queue = q.id AND r.state = 'r' ORDER BY r.priority DESC, r.position LIMIT 1) IS NULL
-      ) AS own
-    FROM (SELECT DISTINCT type FROM unnest(events)) e
-  ) x;
-  took := clock_timestamp() - began;
-  -- What is decided one after another may have to start before the rest.
-  IF is_decided OR cardinality(alone_types) > 0 THEN leasable := '{}'; END IF;
+  IF room > 0 THEN
+    began := clock_timestamp();
+    SELECT coalesce(array_agg(q.id), '{}') INTO leasable FROM (SELECT DISTINCT type FROM unnest(events)) t,
+      LATERAL (SELECT * FROM hub.queues WHERE type = t.type AND service = sender OFFSET 0) q
+    WHERE NOT q.is_limited AND (SELECT true FROM hub.member_types m WHERE m.queue = q.id AND m.member = p_member)
+      AND (SELECT p.types = '"all"' OR p.types ? q.type FROM hub.pauses p WHERE p.service = sender) IS NOT TRUE
+      AND (SELECT true FROM hub.events r WHERE r.queue = q.id AND r.state = 'r' ORDER BY r.priority DESC, r.position LIMIT 1) IS NULL;
+    took := clock_timestamp() - began;
+  END IF;
   WITH sent AS MATERIALIZED (
     SELECT e.* FROM unnest(events) WITH ORDINALITY e
     WHERE e."dedupeId" IS NULL AND (e.overlap IS NULL AND e.replaces IS NULL OR e.key IS NULL) AND e.type <> ALL(alone_types)

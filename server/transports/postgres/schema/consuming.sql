@@ -35,6 +35,8 @@ DECLARE
 BEGIN
   -- One at a time, so that the last one decides the settings.
   PERFORM pg_advisory_xact_lock(hashtextextended('hub_channel', 1));
+  -- The tables may be those of another server, whose transactions had other numbers: the next fold reads all that was counted.
+  DELETE FROM hub.folded WHERE id IN (SELECT id FROM hub.folded FOR UPDATE SKIP LOCKED);
   PERFORM hub.leave(dead.id, 1, former_ms) FROM (SELECT id FROM hub.members WHERE alive_until < hub.now_ms() ORDER BY id) dead;
   INSERT INTO hub.members (service, is_consumer, alive_until, description, state)
   VALUES (p_service, json_array_length(subscriptions) > 0, hub.now_ms() + ttl_ms, p_description, p_state)

@@ -17,9 +17,9 @@ BEGIN
   END LOOP;
 END $$;
 
--- Index of the bucket that counts a duration, as `durationBucket` of durations.ts.
+-- Index of the bucket that counts a duration, as `durationBucket` of durations.ts. It takes any number: a fold must not fail.
 CREATE FUNCTION hub.bucket(ms float8) RETURNS int LANGUAGE sql IMMUTABLE AS $$
-  SELECT CASE WHEN ms <= 0.001 THEN -34 ELSE ceil(ln(ms) / ln(1.1::float8 / 0.9::float8))::int END
+  SELECT CASE WHEN ms <= 0.001 THEN -34 ELSE ceil(ln(least(ms, 1e15)) / ln(1.1::float8 / 0.9::float8))::int END
 $$;
 
 -- Counts by name: r received, c completed, i filtered, f failed, x cancelled, t retried, u deduplicated, w waiting time and d
@@ -28,7 +28,7 @@ CREATE FUNCTION hub.count_all(t bigint, queues int[], names text[], amounts floa
 BEGIN
   IF cardinality(queues) = 0 THEN RETURN; END IF;
   INSERT INTO hub.counted (at, queues, names, amounts) VALUES (t, queues, names::"char"[], amounts);
-  -- About one call in 1,000 counts: what is left to add stays small, and so does the time of the call that adds it.
+  -- Once per 1,000 counts, on average: what is left to add stays small, and so does the time of the call that adds it.
   IF random() * 1000 < cardinality(queues) THEN PERFORM hub.fold_counts(); END IF;
 END $$;
 
@@ -71,13 +71,13 @@ GROUP BY 1, 2, 3, 4;
 CREATE VIEW hub.all_counters AS SELECT * FROM hub.counters UNION ALL SELECT * FROM hub.unfolded_counters;
 CREATE VIEW hub.all_minutes AS SELECT * FROM hub.minutes UNION ALL SELECT * FROM hub.unfolded_minutes;
 
--- Adds what was counted, in one snapshot, and drops the ended events that exceed the retention. One transaction at a time, also
--- with those that pack minutes; one that must be serializable leaves it to others, with which it would conflict.
+-- Adds what was counted, in one snapshot, and drops the ended events that exceed the retention. One transaction at a time; one
+-- that must be serializable leaves it to others, with which it would conflict.
 CREATE FUNCTION hub.fold_counts() RETURNS void LANGUAGE plpgsql AS $$
 DECLARE each record;
 BEGIN
   IF current_setting('transaction_isolation') <> 'read committed'
-    OR NOT pg_try_advisory_xact_lock(hashtextextended('hub_channel', 5)) THEN RETURN; END IF;
+    OR NOT pg_try_advisory_xact_lock(hashtextextended('hub_channel', 9)) THEN RETURN; END IF;
   FOR each IN
     WITH counters AS (
       INSERT INTO hub.counters AS k SELECT * FROM hub.unfolded_counters ORDER BY queue

@@ -306,18 +306,20 @@ CREATE FUNCTION hub.total_history() RETURNS json LANGUAGE sql STABLE AS $$
   ) m
 $$;
 
--- Takes the minutes that are over of some types, and returns them with the histories of these types. One transaction at a time.
+-- Takes the minutes that are over of some types, and returns them with the histories of these types; nothing while another
+-- transaction does so. A fold adds nothing to minutes that have been over for ten seconds, unless its counts are that old: it
+-- rarely waits for this transaction, which ends if its process stalls.
 CREATE FUNCTION hub.take_minutes(max_types int) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
-  current_minute bigint := hub.now_ms() / 60000;
+  open_minute bigint := (hub.now_ms() - 10000) / 60000;
   read json;
 BEGIN
-  PERFORM pg_advisory_xact_lock(hashtextextended('hub_channel', 5));
-  PERFORM hub.fold_counts();
+  IF NOT pg_try_advisory_xact_lock(hashtextextended('hub_channel', 5)) THEN RETURN '[]'; END IF;
+  PERFORM set_config('idle_in_transaction_session_timeout', '10s', true);
   WITH types AS MATERIALIZED (
-    SELECT DISTINCT type FROM hub.minutes WHERE minute < current_minute LIMIT max_types
+    SELECT DISTINCT type FROM hub.minutes WHERE minute < open_minute LIMIT max_types
   ), taken AS (
-    DELETE FROM hub.minutes m USING types WHERE m.type = types.type AND m.minute < current_minute
+    DELETE FROM hub.minutes m USING types WHERE m.type = types.type AND m.minute < open_minute
     RETURNING m.type, hub.minute_text(minute, name, bucket, count, longest) AS text
   ), found AS (
     SELECT type, string_agg(text, ',') AS open FROM taken GROUP BY type

@@ -269,7 +269,7 @@ CREATE TABLE hub.minutes (
   longest float8,
   PRIMARY KEY (type, minute, name, bucket)
 ) WITH (fillfactor = 50);
--- What transactions have counted since then, in a row each, so that none waits for another one.
+-- Counts that no fold has added yet: a row per call, so that no transaction waits for another one.
 CREATE TABLE hub.counted (
   xid xid8 NOT NULL DEFAULT pg_current_xact_id(),
   at bigint NOT NULL,
