@@ -139,7 +139,7 @@ test('panel: name, status, counts, failures, triggers and settings', { tag: '@an
       - heading "payment.requested" [level=2]
       - paragraph: /Failing 1 of 1 failed in 5 min \\(100%\\) · .* ago/
       - paragraph: Charges the card.
-      - heading "Errors since each was first seen" [level=3]
+      - heading "Errors all failures" [level=3]
       - list:
         - listitem:
           - paragraph:
@@ -148,7 +148,7 @@ test('panel: name, status, counts, failures, triggers and settings', { tag: '@an
           - paragraph: card declined
           - paragraph: /first seen/
           - group: Newest failures
-      - link "All errors"
+      - link "Errors of all types"
       - heading "Dead letters 1 open" [level=3]
       - button "Copy replay code"
       - heading "Events per minute" [level=3]

@@ -50,6 +50,7 @@ export const waits: Decoder<Waits> = object<Waits>({
   waits: array(object<WaitIntrospection>({ ...runFields, kind, step })),
   approvals: number,
   suspended: number,
+  isTruncated: boolean,
   truncated: array(object<Waits['truncated'][number]>({ kind, type: string })),
 });
 

@@ -101,7 +101,7 @@ export function createFakeApi(events: readonly EventOverview[] = []): FakeApi {
     waits: async () => {
       api.requests.push('waits');
       if (api.error !== null) throw api.error;
-      return { now: api.serverNow, waits: [], approvals: 0, suspended: 0, truncated: [] };
+      return { now: api.serverNow, waits: [], approvals: 0, suspended: 0, isTruncated: false, truncated: [] };
     },
     processes: async () => {
       api.requests.push('processes');

@@ -202,7 +202,7 @@ function Releases({ monitor }: Pick<PartProps, 'monitor'>): JSX.Element | null {
   return (
     <>
       <h3 class="view-part">
-        Releases <span class="panel-period">7 d · a release ends with its last process</span>
+        Releases <span class="panel-period">7 d</span>
       </h3>
       <ViewTable
         caption="Releases, the latest first"

@@ -44,7 +44,7 @@ test('a count of waits is exact unless the list of its type is cut', async () =>
     ...printed,
   ];
   const truncated = [{ kind: 'workflow', type: 'fulfil' }] as const;
-  api.waits = async () => ({ now: SERVER_NOW, waits, approvals: 0, suspended: 6, truncated });
+  api.waits = async () => ({ now: SERVER_NOW, waits, approvals: 0, suspended: 6, isTruncated: true, truncated });
   const page = await openPage(api, '#/waits');
   const groups = screen.getAllByRole('rowheader').map(({ textContent }) => textContent);
   expect(groups.filter((text) => /scanned|label|printed/.test(text ?? ''))).toEqual([
@@ -53,6 +53,6 @@ test('a count of waits is exact unless the list of its type is cut', async () =>
     'parcel printed 2 · the oldest waits for 1 min',
   ]);
   expect(screen.getByRole('heading', { name: /^Other/ }).textContent).toBe('Other waits 5+');
-  expect(screen.getByText('6 runs are suspended. Of fulfil, not all waits are listed.')).toBeTruthy();
+  expect(screen.getByText('Not all waits of 6 suspended runs are listed.')).toBeTruthy();
   page.close();
 });

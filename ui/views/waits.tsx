@@ -43,18 +43,13 @@ export function Waits({ monitor, navigation }: WaitsProps): JSX.Element {
       emptyTitle="Nothing waits"
       hint="Runs that wait for an approval, an event or a time appear here."
     >
-      {({ waits, approvals, suspended, truncated, now: readAt }) => {
+      {({ waits, approvals, suspended, isTruncated, truncated, now: readAt }) => {
         const now = Math.max(monitor.serverNow.value, readAt);
         const asking = waits.filter(({ step }) => step.kind === 'approval');
         const others = waits.filter(({ step }) => step.kind !== 'approval');
         return (
           <>
-            {truncated.length > 0 && (
-              <p class="muted">
-                {formatCount(suspended)} runs are suspended. Of {truncated.map(({ type }) => type).join(', ')}, not all
-                waits are listed.
-              </p>
-            )}
+            {isTruncated && <p class="muted">Not all waits of {formatCount(suspended)} suspended runs are listed.</p>}
             {asking.length > 0 && (
               <>
                 <h3 class="view-part">
@@ -71,6 +66,7 @@ export function Waits({ monitor, navigation }: WaitsProps): JSX.Element {
                       name={<Name class="view-table-name">{tool}</Name>}
                       waits={ofTool}
                       isTruncated={asking.length < approvals}
+                      hasOldest
                       limit={SHOWN_APPROVALS}
                       noun={`approvals of ${tool}`}
                       columns={APPROVAL_COLUMNS.length}
@@ -93,7 +89,7 @@ export function Waits({ monitor, navigation }: WaitsProps): JSX.Element {
             {others.length > 0 && (
               <>
                 <h3 class="view-part">
-                  Other waits <ListedCount count={others.length} isTruncated={truncated.length > 0} />
+                  Other waits <ListedCount count={others.length} isTruncated={isTruncated} />
                 </h3>
                 <ViewTable caption="Steps that wait" columns={WAIT_COLUMNS} class="waits-table">
                   <BoundedRows
@@ -104,7 +100,6 @@ export function Waits({ monitor, navigation }: WaitsProps): JSX.Element {
                   >
                     {([key, ofStep]) => {
                       const [{ kind, type, step }] = ofStep;
-                      const isTruncated = truncated.some((cut) => cut.kind === kind && cut.type === type);
                       return (
                         <Group
                           key={key}
@@ -115,9 +110,9 @@ export function Waits({ monitor, navigation }: WaitsProps): JSX.Element {
                             </>
                           }
                           waits={ofStep}
-                          isTruncated={isTruncated}
+                          isTruncated={truncated.some((cut) => cut.kind === kind && cut.type === type)}
                           limit={SHOWN_WAITS}
-                          noun={isTruncated ? 'listed runs' : 'runs'}
+                          noun="listed runs"
                           columns={WAIT_COLUMNS.length}
                           now={now}
                         >
@@ -180,17 +175,19 @@ interface GroupProps extends Omit<BoundedRowsProps<WaitIntrospection>, 'items'>,
   readonly name: JSX.Element;
   readonly waits: readonly WaitIntrospection[];
   readonly isTruncated: boolean;
+  /** The oldest wait is listed, although others may be omitted. */
+  readonly hasOldest?: boolean;
 }
 
 /** Waits of a tool or a step below a row with its name. */
-function Group({ name, waits, isTruncated, now, columns, ...rows }: GroupProps): JSX.Element {
+function Group({ name, waits, isTruncated, hasOldest, now, columns, ...rows }: GroupProps): JSX.Element {
   const since = Math.min(...waits.map(({ step }) => step.waitsFor?.since ?? now));
   return (
     <>
       <tr class="wait-group">
         <th scope="rowgroup" colSpan={columns}>
           {name} <ListedCount count={waits.length} isTruncated={isTruncated} />{' '}
-          {!isTruncated && waits.length > 1 && (
+          {(hasOldest || !isTruncated) && waits.length > 1 && (
             <span class="muted">· the oldest waits for {formatAge(now - since)}</span>
           )}
         </th>

@@ -134,6 +134,20 @@ test('waits name the types of which not all are listed', async () => {
   expect(waits.map(({ type }) => type).filter((type) => type === 'rest')).toHaveLength(100);
 });
 
+test('waits name the listed types of which others are omitted', async () => {
+  const { hub, clock } = testHub();
+  const names = ['first', 'second', 'third', 'unlisted'];
+  for (const name of names) hub.workflow(createWorkflow({ name, run: ({ step }) => step.sleep('long', 600_000) }));
+  await hub.start();
+  for (const name of names) {
+    for (let n = 0; n < 80; n += 1) await hub.startWorkflow(name, {});
+    await clock.advance(1_000);
+  }
+  const { waits, isTruncated, truncated } = await hub.waits();
+  expect(waits).toHaveLength(200);
+  expect({ isTruncated, truncated }).toEqual({ isTruncated: true, truncated: [{ kind: 'workflow', type: 'third' }] });
+});
+
 test('waits show who waits for which approval, since when and until when', async () => {
   const { hub, clock } = testHub();
   const requests: ApprovalRequest[] = [];

@@ -120,7 +120,7 @@ export interface WaitSummary {
   readonly suspended: number;
   /** There are more waits than are listed. */
   readonly isTruncated: boolean;
-  /** Event types and workflows of which not all waits are listed. */
+  /** Event types and workflows with listed waits of which not all are listed. */
   readonly truncated: readonly Pick<WaitIntrospection, 'kind' | 'type'>[];
 }
 
@@ -138,14 +138,13 @@ function introspectWaits(
   const listed = runs.map((ofType) => approvalsFirst(ofType).slice(0, maxWaitingRuns));
   const waits = listed.flatMap((ofType, index) => ofType.flatMap((run) => waitsOf(types[index] ?? '', run, redactor)));
   waits.sort((a, b) => rank(a) - rank(b) || sinceOf(a) - sinceOf(b));
-  const omitted = waits.slice(maxWaits);
-  const truncated = types
-    .map(subjectOf)
-    .filter(
-      ({ kind, type }, index) =>
-        (runs[index]?.length ?? 0) > maxWaitingRuns || omitted.some((wait) => wait.kind === kind && wait.type === type),
-    );
-  return { waits: waits.slice(0, maxWaits), ...totals, isTruncated: truncated.length > 0, truncated };
+  const [shown, omitted] = [waits.slice(0, maxWaits), waits.slice(maxWaits)];
+  const isCut = runs.map((ofType) => ofType.length > maxWaitingRuns);
+  const truncated = types.map(subjectOf).filter(({ kind, type }, index) => {
+    const isOfType = (wait: WaitIntrospection): boolean => wait.kind === kind && wait.type === type;
+    return (isCut[index] || omitted.some(isOfType)) && shown.some(isOfType);
+  });
+  return { waits: shown, ...totals, isTruncated: omitted.length > 0 || isCut.includes(true), truncated };
 }
 
 function subjectOf(type: string): Pick<WaitIntrospection, 'kind' | 'type'> {

@@ -26,14 +26,14 @@ export function FailureList({ groups, release, serverNow, query }: FailureListPr
   const failed = groups.filter(({ failures }) => failures > 0);
   if (failed.length === 0) return null;
   return (
-    <PanelSection title="Errors" period="since each was first seen">
+    <PanelSection title="Errors" period="all failures">
       <ol class="failures" aria-label="Errors">
         {failed.slice(0, SHOWN).map((group) => (
           <FailureLine key={group.id} group={group} release={release} serverNow={serverNow} query={query} />
         ))}
       </ol>
       <a class="button" href={viewPath('errors') + query}>
-        All errors
+        Errors of all types
       </a>
     </PanelSection>
   );
