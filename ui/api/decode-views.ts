@@ -20,7 +20,7 @@ import { reachedSteps, step, usage } from './decode-step.js';
 import { array, boolean, type Decoder, number, object, optional, string } from './decoder.js';
 
 /** Parts of the body of `GET /api/introspection?view=waits` that the page reads. */
-export type Waits = Omit<WaitsBody, 'protocol' | 'isTruncated'>;
+export type Waits = Omit<WaitsBody, 'protocol'>;
 
 /** Parts of the body of `GET /api/introspection?view=processes` that the page reads. */
 export type Processes = Omit<ProcessesBody, 'protocol'>;
