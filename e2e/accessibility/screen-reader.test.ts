@@ -148,7 +148,7 @@ test('panel: name, status, counts, failures, triggers and settings', { tag: '@an
           - paragraph: card declined
           - paragraph: /first seen/
           - group: Newest failures
-      - link "Errors of all types"
+      - link "All errors"
       - heading "Dead letters 1 open" [level=3]
       - button "Copy replay code"
       - heading "Events per minute" [level=3]

@@ -33,7 +33,7 @@ export function FailureList({ groups, release, serverNow, query }: FailureListPr
         ))}
       </ol>
       <a class="button" href={viewPath('errors') + query}>
-        Errors of all types
+        All errors
       </a>
     </PanelSection>
   );
