@@ -75,7 +75,8 @@ const readState = `(() => {
     expanded: names('main [aria-expanded="true"]').length,
     selected: getSelection().toString(),
     hovered: document.querySelector('main tbody th:hover')?.textContent ?? null,
-    scrolledTo: Math.round(scrollY),
+    // A row that is added above, as each minute in the data of a chart, changes scrollY and moves nothing.
+    top: Math.round(getSelection().getRangeAt(0).getBoundingClientRect().top),
   };
 })()`;
 
