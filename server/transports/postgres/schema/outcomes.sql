@@ -400,12 +400,13 @@ DECLARE
   w hub.wait;
   child hub.envelope;
   child_queue int;
-  queues int[] := '{}';
-  names text[] := '{}';
+  queues int[];
+  names text[] := '{~}';
   is_new boolean;
 BEGIN
   SELECT * INTO ev FROM hub.events WHERE seq = p_seq AND token = p_token AND state = 'a' FOR UPDATE;
   IF ev.seq IS NULL THEN RETURN to_json('fenced'::text); END IF;
+  queues := ARRAY[ev.queue];
   FOR w IN SELECT * FROM json_populate_recordset(NULL::hub.wait, waits) LOOP
     CONTINUE WHEN EXISTS (SELECT FROM hub.entries WHERE seq = p_seq AND key = w.key);
     is_new := NULL;
@@ -434,7 +435,6 @@ BEGIN
     END IF;
     IF w.event IS NOT NULL AND ev.has_inbox THEN PERFORM hub.settle(p_seq, 0, t); END IF;
   END LOOP;
-  PERFORM hub.changed(ev.queue);
   PERFORM hub.count_all(t, queues, names, array_fill(0::float8, ARRAY[cardinality(names)]));
   IF EXISTS (SELECT FROM hub.watchers WHERE seq = p_seq AND kind = 'c') THEN PERFORM hub.notify('c' || p_seq); END IF;
   RETURN to_json('ok'::text);
