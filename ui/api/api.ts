@@ -1,5 +1,5 @@
-import type { EventBody, IntrospectionBody, RangeBody, RunIntrospection } from '../../server/dashboard/protocol.js';
-import { eventBody, type RequestTrace, requestTrace } from './decode-event.js';
+import type { IntrospectionBody, RangeBody, RunIntrospection } from '../../server/dashboard/protocol.js';
+import { type EventDetail, eventDetail, type RequestTrace, requestTrace } from './decode-event.js';
 import { type Introspection, introspection } from './decode-introspection.js';
 import { periodCounts } from './decode-statistics.js';
 import {
@@ -35,7 +35,7 @@ export interface Api {
   introspection(signal: AbortSignal): Promise<IntrospectionResponse>;
   /** Returns the counts from `from` to `to`, in epoch milliseconds. */
   range(from: number, to: number, signal: AbortSignal): Promise<RangeCounts>;
-  event(type: string, signal: AbortSignal): Promise<EventBody>;
+  event(type: string, signal: AbortSignal): Promise<EventDetail>;
   /** Returns the events and runs of a request. `id` is the id of the request or of any event of it. */
   request(id: string, signal: AbortSignal): Promise<RequestTrace>;
   /** Returns the events and runs with a tag, of types that show their tags. */
@@ -85,7 +85,7 @@ export function createApi(base: string): Api {
     },
     event: async (type, signal) => {
       const { body } = await fetchJson(`${base}api/events/${encodeURIComponent(wellFormed(type))}`, signal);
-      return decodeBody(eventBody, body);
+      return decodeBody(eventDetail, body);
     },
     range: (from, to, signal) => read(`from=${from}&to=${to}`, rangeCounts, signal),
     request: (id, signal) => read(named('request', id), requestTrace, signal),

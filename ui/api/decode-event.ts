@@ -144,7 +144,10 @@ export const errorGroup: Decoder<ErrorGroup> = object<ErrorGroup>({
 
 const periodDurations = object<PeriodDurations>({ last5Min: durations, lastHour: durations });
 
-export const eventBody: Decoder<EventBody> = object<EventBody>({
+/** Body of a type, whose failures the page shows as groups. */
+export type EventDetail = Omit<EventBody, 'recentFailures'>;
+
+export const eventDetail: Decoder<EventDetail> = object<EventDetail>({
   ...countFields,
   type: string,
   settings: object<EventSettings>({
@@ -178,8 +181,6 @@ export const eventBody: Decoder<EventBody> = object<EventBody>({
   waitMs: periodDurations,
   durationMs: periodDurations,
   histories,
-  // The page shows the groups.
-  recentFailures: () => [],
   // Absent in snapshots of older pages.
   errorGroups: optional(array(errorGroup)),
   recentEvents: optional(array(eventSummary)),

@@ -3,7 +3,7 @@ import { eventColumns } from '../../server/dashboard/routes/event-columns.js';
 import { createAnswers } from '../testing/answers.js';
 import { countsOf, detailOf, eventOf, introspectionOf, SERVER_NOW } from '../testing/test-data.js';
 import { parseBody, rangeCounts } from './api.js';
-import { eventBody } from './decode-event.js';
+import { eventDetail } from './decode-event.js';
 import { introspection } from './decode-introspection.js';
 import { decodeBody } from './decoder.js';
 
@@ -25,7 +25,7 @@ test('parses a body with unknown fields', () => {
   expect(parseIntrospection({ ...whole, later: true })).toMatchObject({
     events: { types: ['order.created', '__proto__'], metrics: { completed: [3, 0] } },
   });
-  expect(decodeBody(eventBody, detailOf('a/b', countsOf(2)))).toMatchObject({ type: 'a/b', completed: 2 });
+  expect(decodeBody(eventDetail, detailOf('a/b', countsOf(2)))).toMatchObject({ type: 'a/b', completed: 2 });
 });
 
 test('parses the bodies of a hub in trouble', () => {
@@ -33,7 +33,7 @@ test('parses the bodies of a hub in trouble', () => {
   const { events: overviews, ...rest } = answers.introspection(SERVER_NOW);
   const body = JSON.parse(JSON.stringify({ ...rest, events: eventColumns(overviews) }));
   expect(parseIntrospection(body).health.problems[0]?.eventType).toBe('refund.requested');
-  expect(decodeBody(eventBody, answers.event('payment.requested', SERVER_NOW)).errorGroups).toHaveLength(2);
+  expect(decodeBody(eventDetail, answers.event('payment.requested', SERVER_NOW)).errorGroups).toHaveLength(2);
   expect(parseBody(rangeCounts, answers.range(SERVER_NOW - 60_000, SERVER_NOW)).events).toHaveLength(18);
 });
 

@@ -1,6 +1,5 @@
-import type { EventBody } from '../../server/dashboard/protocol.js';
 import { type RangeCounts, rangeCounts } from '../api/api.js';
-import { eventBody } from '../api/decode-event.js';
+import { type EventDetail, eventDetail } from '../api/decode-event.js';
 import { type Introspection, introspection } from '../api/decode-introspection.js';
 import { type Decoder, decodeBody, nullable, number, object, oneOf } from '../api/decoder.js';
 import type { HubStore } from '../state/hub-store.js';
@@ -15,7 +14,7 @@ export interface Snapshot {
   /** Counts of the selected range. */
   readonly range: RangeCounts | null;
   /** Details of the event type whose panel was open. */
-  readonly detail: EventBody | null;
+  readonly detail: EventDetail | null;
 }
 
 /** Format marker. Its number rises if older files can no longer be read. */
@@ -26,13 +25,13 @@ const snapshot: Decoder<Snapshot> = object<Snapshot>({
   serverNow: number,
   introspection,
   range: nullable(rangeCounts),
-  detail: nullable(eventBody),
+  detail: nullable(eventDetail),
 });
 
 /** State from which a snapshot is taken. */
 export interface SnapshotSource {
   readonly store: HubStore;
-  readonly detail: { readonly value: Loaded<EventBody> | null };
+  readonly detail: { readonly value: Loaded<EventDetail> | null };
 }
 
 /** Returns the text of a snapshot file; `null` before the first response. */

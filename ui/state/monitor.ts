@@ -1,7 +1,6 @@
 import { batch, computed, effect, type ReadonlySignal, signal } from '@preact/signals';
-import type { EventBody } from '../../server/dashboard/protocol.js';
 import type { Api } from '../api/api.js';
-import type { RequestTrace } from '../api/decode-event.js';
+import type { EventDetail, RequestTrace } from '../api/decode-event.js';
 import type { AgentRuns, Errors, Outlooks, Processes, TaggedEvents, Waits, WorkflowRuns } from '../api/decode-views.js';
 import { RequestError } from '../api/fetch-json.js';
 import { type Announcer, createAnnouncer } from './announcer.js';
@@ -15,7 +14,7 @@ import { createPoller } from './poller.js';
 export interface Monitor {
   readonly store: HubStore;
   /** Details of the event type whose panel is open. */
-  readonly detail: Loader<EventBody>['state'];
+  readonly detail: Loader<EventDetail>['state'];
   /** Events and runs of the open request. */
   readonly request: Loader<RequestTrace>['state'];
   /** Events and runs with the open tag. */

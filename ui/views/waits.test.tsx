@@ -56,3 +56,16 @@ test('a count of waits is exact unless the list of its type is cut', async () =>
   expect(screen.getByText('Not all waits of 6 suspended runs are listed.')).toBeTruthy();
   page.close();
 });
+
+test('the age of the oldest approval of a tool stands there although others are not listed', async () => {
+  const api = createFakeApi([]);
+  const waits = [600_000, 5_000].map((age, index): WaitIntrospection => {
+    const wait = waitOf(`${index}`, 'ticket', 'turn 1 / refund');
+    return { ...wait, step: { ...wait.step, kind: 'approval', waitsFor: { since: SERVER_NOW - age } } };
+  });
+  const truncated = [{ kind: 'workflow', type: 'ticket' }] as const;
+  api.waits = async () => ({ now: SERVER_NOW, waits, approvals: 3, suspended: 3, isTruncated: true, truncated });
+  const page = await openPage(api, '#/waits');
+  expect(screen.getByText('refund').closest('tr')?.textContent).toBe('refund 2+ · the oldest waits for 10 min');
+  page.close();
+});

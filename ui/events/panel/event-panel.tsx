@@ -1,7 +1,8 @@
 import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
-import type { EventBody, EventOverview, Problem } from '../../../server/dashboard/protocol.js';
+import type { EventOverview, Problem } from '../../../server/dashboard/protocol.js';
 import { TypeActions } from '../../actions/subject-actions.js';
+import type { EventDetail } from '../../api/decode-event.js';
 import { latestRelease, releaseMarks } from '../../charts/release-marks.js';
 import { formatAge, formatAgo } from '../../format/duration.js';
 import { formatCount } from '../../format/number.js';
@@ -62,7 +63,7 @@ export function EventPanel({ type, monitor, navigation }: EventPanelProps): JSX.
 
 interface PanelStatusProps {
   readonly row: EventRow;
-  readonly body: EventBody | null;
+  readonly body: EventDetail | null;
   readonly monitor: Monitor;
   /** Query that links retain. */
   readonly query: string;
@@ -94,7 +95,7 @@ function PanelStatus({ row, body, monitor, query }: PanelStatusProps): JSX.Eleme
 
 interface PanelBodyProps extends Omit<EventPanelProps, 'type'> {
   readonly row: EventRow;
-  readonly detail: Loaded<EventBody> | null;
+  readonly detail: Loaded<EventDetail> | null;
 }
 
 function PanelBody({ row, detail, monitor, navigation }: PanelBodyProps): JSX.Element {
@@ -149,7 +150,7 @@ function PanelBody({ row, detail, monitor, navigation }: PanelBodyProps): JSX.El
   );
 }
 
-function PanelNotice({ detail: { error, body } }: { detail: Loaded<EventBody> }): JSX.Element {
+function PanelNotice({ detail: { error, body } }: { detail: Loaded<EventDetail> }): JSX.Element {
   return (
     <p class="panel-notice">
       <Icon name="triangle" />

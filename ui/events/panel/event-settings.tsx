@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
-import type { EventBody, EventOverview, EventSettings as Settings } from '../../../server/dashboard/protocol.js';
+import type { EventOverview, EventSettings as Settings } from '../../../server/dashboard/protocol.js';
+import type { EventDetail } from '../../api/decode-event.js';
 import { formatDuration } from '../../format/duration.js';
 import { UNKNOWN } from '../../format/number.js';
 import { TypeLink } from '../../shared/links.js';
@@ -11,7 +12,7 @@ import { followUpsOf, WHEN_LABEL } from '../../workflows/workflow-summary.js';
 export interface EventSettingsProps {
   readonly event: EventOverview;
   /** `null` before the first response. */
-  readonly body: EventBody | null;
+  readonly body: EventDetail | null;
   /** Tag of the kind; it links to an agent. */
   readonly kind: JSX.Element;
 }

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
-import type { Durations, EventBody, EventOverview } from '../../../server/dashboard/protocol.js';
+import type { Durations, EventOverview } from '../../../server/dashboard/protocol.js';
 import { RetireButtons } from '../../actions/subject-actions.js';
+import type { EventDetail } from '../../api/decode-event.js';
 import { HistoryChart } from '../../charts/history-chart.js';
 import { formatDuration, formatPercentile } from '../../format/duration.js';
 import { Count } from '../../shared/counts.js';
@@ -13,7 +14,7 @@ import type { Navigation } from '../../state/navigation.js';
 const HEIGHT = 88;
 
 export interface TypeChartProps {
-  readonly detail: Loaded<EventBody> | null;
+  readonly detail: Loaded<EventDetail> | null;
   readonly monitor: Monitor;
   readonly navigation: Navigation;
 }
@@ -48,7 +49,7 @@ const PERCENTILES: readonly (readonly [key: keyof Durations, label: string, form
 ];
 
 /** Section with the percentiles of waiting and running times. `body` is `null` before the first response. */
-export function Percentiles({ body }: { body: EventBody | null }): JSX.Element {
+export function Percentiles({ body }: { body: EventDetail | null }): JSX.Element {
   const rows: readonly (readonly [name: string, durations: Durations | undefined])[] = [
     ['Waiting, 5 min', body?.waitMs.last5Min],
     ['Waiting, 1 h', body?.waitMs.lastHour],
