@@ -18,7 +18,7 @@ import { EmptyState, TableSkeleton } from '../shared/view-section.js';
 import type { Monitor } from '../state/monitor.js';
 import { type Navigation, viewPath } from '../state/navigation.js';
 import { ExplanationList } from './explanation.js';
-import { BUCKETS, busyRows, isWithin, joinElements, totalMs, traceAxis, waitsIn } from './trace-axis.js';
+import { BUCKETS, busyRows, foldTurns, isWithin, joinElements, totalMs, traceAxis, waitsIn } from './trace-axis.js';
 import { spanOf, type TraceRow, type TraceSpan, traceRows } from './trace-rows.js';
 import { TraceTable } from './trace-table.js';
 
@@ -98,7 +98,7 @@ function Trace({ trace, id, transport, now, query }: TraceProps): JSX.Element {
   const spent = spentIn(trace);
   const [model, ...others] = spent.models;
   const all = traceRows(events, at, others.length === 0 ? model : undefined);
-  const joined = joinElements(all, open);
+  const joined = foldTurns(joinElements(all, open), open);
   const rows = zoom === null ? joined : joined.filter((row) => row.event !== null || isWithin(row, zoom));
   const span = spanOf(all);
   const waits = waitsIn(zoom ?? span, all);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { EventDetails, StepIntrospection } from '../../server/dashboard/protocol.js';
 import { SERVER_NOW } from '../testing/test-data.js';
-import { busyRows, joinElements, tickStep, traceAxis, waitsIn } from './trace-axis.js';
+import { busyRows, foldTurns, joinElements, tickStep, traceAxis, waitsIn } from './trace-axis.js';
 import { spanOf, traceRows } from './trace-rows.js';
 
 function run(steps: readonly StepIntrospection[], endedAt: number): EventDetails {
@@ -88,4 +88,40 @@ test('an axis whose waits are cut out has no ticks', () => {
   const steps = [step('a', 0, 100), step('b', 900, 1_000)];
   const rows = traceRows([run(steps, SERVER_NOW + 1_000)], SERVER_NOW + 1_000);
   expect(tickStep(traceAxis(spanOf(rows), waitsIn(spanOf(rows), rows)))).toBeNull();
+});
+
+test('a turn of an agent is one row with its tool calls, unless one of them failed', () => {
+  const call = (name: string, from: number, fails = false): StepIntrospection => ({
+    ...step(name, from, from + 50),
+    kind: 'tool',
+    ...(fails && { turn: { isToolError: true } }),
+  });
+  const turn = (name: string, from: number): StepIntrospection => ({ ...step(name, from, from + 700), kind: 'model' });
+  const steps = [
+    turn('turn 1', 0),
+    call('turn 1 / find_order', 700),
+    turn('turn 2', 800),
+    call('turn 2 / find_order', 1_500),
+    call('turn 2 / mail', 1_550),
+    turn('turn 3', 1_600),
+    call('turn 3 / mail', 2_300, true),
+    turn('turn 4', 2_400),
+  ];
+  const rows = traceRows([run(steps, SERVER_NOW + 3_100)], SERVER_NOW + 3_100);
+  const folded = foldTurns(rows, new Set());
+  expect(
+    folded.slice(1).map(({ name, kind, isOpen, ranMs, bars }) => [name, kind, isOpen, ranMs, bars.length]),
+  ).toEqual([
+    ['turn 1', 'find_order 50 ms', false, 700, 2],
+    ['turn 2', '2 calls 100 ms', false, 700, 3],
+    ['turn 3', 'model', undefined, 700, 1],
+    ['mail', 'tool', undefined, 50, 1],
+    ['turn 4', 'model', undefined, 700, 1],
+  ]);
+  const open = foldTurns(rows, new Set([folded[2]?.key ?? '']));
+  expect(open.slice(2, 5).map(({ name, kind, isOpen }) => [name, kind, isOpen])).toEqual([
+    ['turn 2', 'model', true],
+    ['find_order', 'tool', undefined],
+    ['mail', 'tool', undefined],
+  ]);
 });

@@ -144,8 +144,35 @@ function joinedRow(key: string, elements: readonly TraceRow[], isOpen: boolean):
     progress: null,
     event: null,
     step: elements[0]?.step ?? '',
-    elements: { count: elements.length, isOpen },
+    isOpen,
   };
+}
+
+/**
+ * Folds the calls of tools into the turn of the agent that made them, if all completed.
+ *
+ * @param open keys of the turns whose calls are shown
+ */
+export function foldTurns(rows: readonly TraceRow[], open: ReadonlySet<string>): readonly TraceRow[] {
+  const shown: TraceRow[] = [];
+  let end = 0;
+  for (const [at, row] of rows.entries()) {
+    if (at < end) continue;
+    end = at + 1;
+    while (row.kind === 'model' && rows[end]?.step.startsWith(`${row.step} / `)) end += 1;
+    const calls = rows.slice(at + 1, end);
+    if (calls.length === 0 || calls.some(({ state }) => state !== 'completed')) shown.push(row, ...calls);
+    else if (open.has(row.key)) shown.push({ ...row, isOpen: true }, ...foldTurns(calls, open));
+    else
+      shown.push({ ...row, kind: callsText(calls), bars: [row, ...calls].flatMap(({ bars }) => bars), isOpen: false });
+  }
+  return shown;
+}
+
+function callsText(calls: readonly TraceRow[]): string {
+  const [first] = calls;
+  const name = calls.length === 1 ? (first?.name ?? '') : `${calls.length} calls`;
+  return `${name} ${formatDuration(sumOf(calls, ({ ranMs }) => ranMs ?? 0))}`;
 }
 
 /** Joins periods with small gaps until there are at most 60. */

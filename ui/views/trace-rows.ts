@@ -31,8 +31,8 @@ export interface TraceRow {
   readonly event: EventDetails | null;
   /** Id of the step; empty for events and attempts. */
   readonly step: string;
-  /** Present in a row for several elements of a step. */
-  readonly elements?: { readonly count: number; readonly isOpen: boolean };
+  /** Present in a row that stands for others, which it shows or hides. */
+  readonly isOpen?: boolean;
 }
 
 /** Returns the names of the steps that contain a step, and its own, outermost first. */

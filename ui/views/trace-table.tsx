@@ -15,7 +15,7 @@ export interface TraceTableProps {
   readonly axis: TraceAxis;
   /** Start of the request in epoch milliseconds. */
   readonly startedAt: number;
-  /** Called with the key of a row whose elements are to be shown, or hidden. */
+  /** Called with the key of a row that is to show the rows for which it stands, or to hide them. */
   readonly onToggle: (key: string) => void;
   /** Id of the selected event. */
   readonly selected: string;
@@ -103,7 +103,7 @@ interface RowProps {
 }
 
 function Row({ row, index, axis, onToggle, isSelected, query }: RowProps): JSX.Element {
-  const { key, depth, kind, name, state, bars, waitedMs, ranMs, note, progress, event, elements } = row;
+  const { key, depth, kind, name, state, bars, waitedMs, ranMs, note, progress, event, isOpen } = row;
   const [icon, label, tone] = lookOf(state);
   return (
     <tr
@@ -114,9 +114,9 @@ function Row({ row, index, axis, onToggle, isSelected, query }: RowProps): JSX.E
     >
       <th scope="row" class="trace-name" style={{ '--depth': Math.min(MAX_INDENT, depth) }}>
         <span class="visually-hidden">Level {depth + 1}: </span>
-        {elements !== undefined ? (
-          <button type="button" class="trace-join" aria-expanded={elements.isOpen} onClick={() => onToggle(key)}>
-            <Icon name={elements.isOpen ? 'open' : 'closed'} />
+        {isOpen !== undefined ? (
+          <button type="button" class="trace-join" aria-expanded={isOpen} onClick={() => onToggle(key)}>
+            <Icon name={isOpen ? 'open' : 'closed'} />
             <bdi title={name}>{name}</bdi>
           </button>
         ) : event === null ? (
