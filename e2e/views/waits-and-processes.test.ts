@@ -117,7 +117,7 @@ test('of many waits the oldest of each step are shown, and all on demand', { tag
   await expect(waits).toHaveCount(3);
 });
 
-test('an agent shows its recent runs with their turns, tokens, cost and tool calls', async ({ page, serve }) => {
+test('an agent shows its recent runs, and each run its turns and tool calls', async ({ page, serve }) => {
   const { origin, hub } = await serve({ register: registerSupport });
   await hub.emit('ticket.opened', 'private question');
   await expect.poll(async () => (await hub.waits()).approvals).toBe(1);
@@ -125,26 +125,30 @@ test('an agent shows its recent runs with their turns, tokens, cost and tool cal
   const runs = page.getByRole('table', { name: /^Recent runs of support/ });
   const run = runs.getByRole('row', { name: /ticket\.opened/ });
   await expect(run.locator('[data-label="Status"]')).toHaveText('Suspended');
-  await expect(run.locator('[data-label="Tool calls"]')).toHaveText('2');
-  await expect(run.locator('[data-label="Tokens"]')).toHaveText('5,556');
-  await expect(run.locator('[data-label="Cost"]')).toHaveText('0.0062');
+  await expect(run.locator('[data-label="Turns"]')).toHaveText('32 tool calls');
+  await expect(run.locator('[data-label="Tokens"]')).toHaveText('5,556cost 0.0062');
   const agent = page.getByRole('table', { name: /^Agents/ }).getByRole('row', { name: /support/ });
-  await expect(agent.locator('[data-label="Cost, 24 h"]')).toHaveText('0.0062');
+  await expect(agent.locator('[data-label="Cost"]')).toHaveText('0.0062');
 
-  await run.getByRole('button', { name: '3 turns, show them' }).click();
-  await expect(runs.getByRole('list', { name: 'Turns and tool calls' }).getByRole('listitem')).toHaveText([
-    /^turn 1Completed.*small-1 · 1,640 in, 212 out · cost 0\.0021 · 40 cached$/,
-    /^find_orderCompleted/,
-    /^turn 2Completed/,
-    /^mailFailed.*the model received an error$/,
-    /^turn 3Completed/,
-    /^refundSuspended.*approval$/,
-  ]);
   await expectAccessible(page);
   await expectNoOverflow(page);
+  await run.getByRole('link', { name: /^[\da-f]{8}$/ }).click();
+  const names = page.locator('.trace-name');
+  const folded = [
+    /turn 1find_order \d+ ms1,640 in, 212 out · 0\.0021/,
+    /turn 2model/,
+    /mailtool.*the model received an error/,
+    /turn 3model/,
+    /refundapproval/,
+    /approval\.requested/,
+  ];
+  await expect(names).toHaveText([/ticket\.opened/, ...folded]);
+  await expectAccessible(page);
   await expect(page.locator('main')).not.toContainText('private');
-  await run.getByRole('button', { name: '3 turns, hide them' }).click();
-  await expect(runs.getByRole('list', { name: 'Turns and tool calls' })).toBeHidden();
+  await page.getByRole('button', { name: 'turn 1', expanded: false }).click();
+  await expect(names).toHaveText([/ticket\.opened/, /turn 1model/, /find_ordertool/, ...folded.slice(1)]);
+  await page.getByRole('button', { name: 'turn 1', expanded: true }).click();
+  await expect(names).toHaveCount(7);
 });
 
 test('processes show who runs, since when, how busy, and what each handles', async ({ page, serve }) => {
@@ -264,18 +268,16 @@ test('new views: headings, tables with captions, and a text for each state', { t
             - cell "event parcel.scanned"
   `);
   await page.goto(`${origin}/#/agents/support?every=off`);
-  await page.getByRole('button', { name: '3 turns, show them' }).click();
   await expect(page.getByRole('region', { name: /^Recent runs of support/ })).toMatchAriaSnapshot(`
     - heading "Recent runs of support the latest 20" [level=3]
     - table "Recent runs of support, newest first":
       - rowgroup:
-        - row "Run Status Turns Tool calls Tokens Cost Took Started"
+        - row "Run Status Turns Tokens Took Started"
       - rowgroup:
         - row:
           - rowheader
           - cell "Suspended"
-          - cell "3 turns, hide them":
-            - button "3 turns, hide them" [expanded]
+          - cell "3 2 tool calls"
   `);
   // A process measures it from its first report on.
   await expect.poll(async () => (await hub.processes())[0]?.loopBusy).toBeDefined();

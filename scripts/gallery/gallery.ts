@@ -74,11 +74,7 @@ const scenes: readonly Scene[] = [
   { name: 'workflows', hash: '#/workflows' },
   { name: 'workflow', hash: '#/workflows/fulfil' },
   { name: 'agents', hash: '#/agents' },
-  {
-    name: 'agent-runs',
-    hash: '#/agents/clerk',
-    act: ({ page }) => page.getByRole('button', { name: 'turns, show them' }).first().click(),
-  },
+  { name: 'agent-runs', hash: '#/agents/clerk' },
   { name: 'waits', hash: '#/waits' },
   {
     name: 'processes',

@@ -75,23 +75,23 @@ test('a row shows the runs, failures and tokens of an agent', async () => {
   page = await openPage(api, '#/agents');
   expect(cellsOf('triage')).toEqual({
     Model: 'small-1',
-    'Runs, since start': '462 max iterations3 a future status',
-    'Failure rate, since start': '0%',
-    'Tokens, 24 h': '00% of all agents',
-    'Tokens per run, since start': '443',
-    'Cost, 24 h': '—',
-    'p95, since start': '—',
-    'Approvals, now': '—',
+    Runs: '462 max iterations3 a future status',
+    'Failure rate': '0%',
+    Tokens: '20.4K98.1% of all agents',
+    'Tokens per run': '443',
+    Cost: '—',
+    p95: '—',
+    Approvals: '—',
     'Used by': 'ticket.created, answer: sort',
   });
   expect(cellsOf('priced')).toMatchObject({
-    'Runs, since start': '41 running2 suspended1 failed',
-    'Failure rate, since start': '25.0%',
-    'Tokens, 24 h': '300limit 2M per 1 h',
-    'Tokens per run, since start': '408 cached2 reasoningbudget 9,000',
-    'Cost, 24 h': '1.25limit 5.00 per 1 d and key',
-    'p95, since start': '~3.4 s',
-    'Approvals, now': '2 waiting',
+    Runs: '41 running2 suspended1 failed',
+    'Failure rate': '25.0%',
+    Tokens: '4001.9% of all agentslimit 2M per 1 h',
+    'Tokens per run': '408 cached2 reasoningbudget 9,000',
+    Cost: '1.50limit 5.00 per 1 d and key',
+    p95: '~3.4 s',
+    Approvals: '2 waiting',
   });
   expect(screen.getByText('Sorts tickets.')).toBeTruthy();
   expect(screen.getByText('Tools: find_order')).toBeTruthy();
@@ -99,18 +99,22 @@ test('a row shows the runs, failures and tokens of an agent', async () => {
 
 test('the tokens, cost and runs of all agents stand by the hour, and the columns sort', async () => {
   const api = createFakeApi([]);
-  const hours = (tokens: number, cost: number) => [{ at: SERVER_NOW - 3_600_000, runs: 2, tokens, cost }];
-  api.agents = [agentOf('small', { hours: hours(10, 7) }), agentOf('large', { hours: hours(90, 1) }), agentOf('none')];
+  const used = (tokens: number, cost: number) => ({
+    hours: [{ at: SERVER_NOW - 3_600_000, runs: 2, tokens, cost }],
+    tokenUsage: { promptTokens: tokens, completionTokens: 0, totalTokens: tokens, cost },
+  });
+  api.agents = [agentOf('small', used(10, 7)), agentOf('large', used(90, 1)), agentOf('none')];
   page = await openPage(api, '#/agents');
   const names = (): (string | null)[] => screen.getAllByRole('rowheader').map(({ textContent }) => textContent);
   expect(names()).toEqual(['large', 'small', 'none']);
-  await page.click(screen.getByRole('button', { name: /^Cost ?24 h$/ }));
+  await page.click(within(screen.getByRole('columnheader', { name: /^Cost/ })).getByRole('button'));
   expect(names()).toEqual(['small', 'large', 'none']);
-  await page.click(screen.getByRole('button', { name: /^Cost ?24 h$/ }));
+  await page.click(within(screen.getByRole('columnheader', { name: /^Cost/ })).getByRole('button'));
   expect(names()).toEqual(['large', 'small', 'none']);
   await page.click(screen.getByRole('button', { name: 'Agent' }));
   expect(names()).toEqual(['large', 'none', 'small']);
   expect(screen.getByRole('img', { name: 'Tokens per hour, at most 100' })).toBeTruthy();
+  expect(screen.getByRole('heading', { name: 'Tokens per hour 24 h: 100 · 3 agents' })).toBeTruthy();
   await page.click(screen.getByRole('button', { name: 'Runs', pressed: false }));
   expect(screen.getByRole('img', { name: 'Runs per hour, at most 4' })).toBeTruthy();
 });
@@ -161,4 +165,12 @@ test('the search finds an agent by its name, from any view', async () => {
   await page.pass(0);
   await page.click(screen.getByRole('button', { name: 'Show it in Agents' }));
   expect(location.hash).toBe('#/agents/triage');
+});
+
+test('the only agent of a hub is open', async () => {
+  const api = createFakeApi([]);
+  api.agents = [agentOf('support')];
+  page = await openPage(api, '#/agents');
+  await page.poll();
+  expect(screen.getByRole('heading', { name: /^Recent runs of support/ })).toBeTruthy();
 });

@@ -12,7 +12,7 @@ import { useShown } from '../shared/use-element.js';
 import { ViewSection } from '../shared/view-section.js';
 import { useSorted, ViewTable, ViewTableCell, ViewTableNote } from '../shared/view-table.js';
 import type { Monitor } from '../state/monitor.js';
-import { type Navigation, viewPath } from '../state/navigation.js';
+import { type Navigation, openAgent, viewPath } from '../state/navigation.js';
 import { AgentRuns } from './agent-runs.js';
 
 export interface AgentsProps {
@@ -23,9 +23,11 @@ export interface AgentsProps {
 /** View of the hub's agents. */
 export function Agents({ monitor, navigation }: AgentsProps): JSX.Element {
   const { store } = monitor;
-  const open = navigation.route.value.name;
+  const { name } = navigation.route.value;
   const query = navigation.query.value;
   const agents = store.agents.value;
+  const open = openAgent(name, agents);
+  const shown = agents.filter((agent) => agent.name === open);
   const now = store.reading.value.hubNow;
   const runners = {
     events: [...store.rows.value.values()].flatMap(({ type, details }) =>
@@ -37,22 +39,20 @@ export function Agents({ monitor, navigation }: AgentsProps): JSX.Element {
     <ViewSection
       view="agents"
       store={store}
+      aside={<span class="panel-period">since start · approvals now</span>}
       isEmpty={agents.length === 0}
-      unknown={agents.some(({ name }) => name === open) ? null : open}
+      unknown={shown.length === 0 ? open : null}
       hint={
         <>
           Register an event type with <code>agent.asHandler()</code> as its handler, and the agent appears here.
         </>
       }
     >
-      <AgentTable agents={agents} usesOf={(name) => agentUses(name, runners)} open={open} now={now} query={query} />
-      <AgentSpending
-        agents={agents.some(({ name }) => name === open) ? agents.filter(({ name }) => name === open) : agents}
-        now={now}
-      />
-      {agents.some(({ name }) => name === open) && (
-        <AgentRuns key={open} agent={open ?? ''} monitor={monitor} query={query} />
-      )}
+      <AgentTable agents={agents} usesOf={(agent) => agentUses(agent, runners)} open={open} query={query} />
+      <AgentSpending agents={shown.length === 0 ? agents : shown} now={now} />
+      {shown.map((agent) => (
+        <AgentRuns key={agent.name} agent={agent.name} monitor={monitor} query={query} />
+      ))}
     </ViewSection>
   );
 }
@@ -63,8 +63,6 @@ export interface AgentTableProps {
   readonly usesOf: (name: string) => readonly AgentUse[];
   /** Name of the open agent. */
   readonly open: string | null;
-  /** Time at which the counts were read, in epoch milliseconds. */
-  readonly now: number;
   /** Query that links retain. */
   readonly query: string;
 }
@@ -72,30 +70,30 @@ export interface AgentTableProps {
 const AGENT_COLUMNS = [
   'Agent',
   'Model',
-  'Runs, since start',
-  'Failure rate, since start',
-  'Tokens per run, since start',
-  'p95, since start',
-  'Tokens, 24 h',
-  'Cost, 24 h',
-  'Approvals, now',
+  'Runs',
+  'Failure rate',
+  'Tokens per run',
+  'p95',
+  'Tokens',
+  'Cost',
+  'Approvals',
   'Used by',
 ] as const;
 
-/** Table of agents with their counts since the start. Its columns sort. */
-function AgentTable({ agents, usesOf, open, now, query }: AgentTableProps): JSX.Element {
-  const [sorted, order] = useSorted(agents, ({ name }) => name, 'Tokens, 24 h', {
+/** Table of agents. Its columns sort. */
+function AgentTable({ agents, usesOf, open, query }: AgentTableProps): JSX.Element {
+  const [sorted, order] = useSorted(agents, ({ name }) => name, 'Tokens', {
     Agent: ({ name }) => name,
     Model: ({ model }) => model,
-    'Runs, since start': (agent) => summarizeRuns(agent).total,
-    'Failure rate, since start': (agent) => summarizeRuns(agent).failureRatio,
-    'Tokens, 24 h': (agent) => spentInDay(agent, now).tokens,
-    'Tokens per run, since start': (agent) => perRun(agent.tokenUsage.totalTokens, summarizeRuns(agent).begun),
-    'Cost, 24 h': (agent) => spentInDay(agent, now).cost,
-    'p95, since start': ({ durationMs }) => durationMs?.p95 ?? null,
-    'Approvals, now': ({ approvalsWaiting = null }) => approvalsWaiting,
+    Runs: (agent) => summarizeRuns(agent).total,
+    'Failure rate': (agent) => summarizeRuns(agent).failureRatio,
+    Tokens: ({ tokenUsage }) => tokenUsage.totalTokens,
+    'Tokens per run': (agent) => perRun(agent.tokenUsage.totalTokens, summarizeRuns(agent).begun),
+    Cost: ({ tokenUsage }) => tokenUsage.cost ?? null,
+    p95: ({ durationMs }) => durationMs?.p95 ?? null,
+    Approvals: ({ approvalsWaiting = null }) => approvalsWaiting,
   });
-  const tokens = sumOf(agents, (agent) => spentInDay(agent, now).tokens);
+  const tokens = sumOf(agents, ({ tokenUsage }) => tokenUsage.totalTokens);
   return (
     <ViewTable caption="Agents" columns={AGENT_COLUMNS} class="agents-table" order={order}>
       {sorted.map((agent) => (
@@ -104,7 +102,6 @@ function AgentTable({ agents, usesOf, open, now, query }: AgentTableProps): JSX.
           agent={agent}
           uses={usesOf(agent.name)}
           isOpen={agent.name === open}
-          now={now}
           allTokens={tokens}
           query={query}
         />
@@ -113,24 +110,7 @@ function AgentTable({ agents, usesOf, open, now, query }: AgentTableProps): JSX.
   );
 }
 
-/** Tokens and cost of a period. */
-interface Spending {
-  readonly tokens: number;
-  /** `null` if a part of it is not known. */
-  readonly cost: number | null;
-}
-
 const HOUR_MS = 3_600_000;
-
-/** Returns the tokens and the cost of the current hour and the 23 before it. */
-function spentInDay({ hours = [] }: Pick<AgentOverview, 'hours'>, now: number): Spending {
-  const shown = hours.filter(({ at, tokens }) => at > now - 24 * HOUR_MS && tokens > 0);
-  const costs = shown.flatMap(({ cost }) => cost ?? []);
-  return {
-    tokens: sumOf(shown, ({ tokens }) => tokens),
-    cost: shown.length === 0 || costs.length < shown.length ? null : sumOf(costs, (cost) => cost),
-  };
-}
 
 const SPENDINGS = ['tokens', 'cost', 'runs'] as const;
 const SPENDING_LABEL: Record<(typeof SPENDINGS)[number], string> = { tokens: 'Tokens', cost: 'Cost', runs: 'Runs' };
@@ -155,13 +135,16 @@ function AgentSpending({ agents, now }: AgentSpendingProps): JSX.Element {
     endAt: at + HOUR_MS,
     value: valueAt(at),
   }));
+  const format = shown === 'cost' ? formatCost : formatCount;
+  const isKnown = bars.every(({ value }) => value !== null);
   return (
     <section class="card chart-card" aria-labelledby="spending-title">
       <div class="chart-head">
         <h3 id="spending-title">
           {SPENDING_LABEL[shown]} per hour{' '}
           <span class="panel-period">
-            24 h · {agents.length === 1 ? agents[0]?.name : `${formatCount(agents.length)} agents`}
+            24 h{isKnown && `: ${format(sumOf(bars, ({ value }) => value ?? 0))}`} ·{' '}
+            {agents.length === 1 ? agents[0]?.name : `${formatCount(agents.length)} agents`}
           </span>
         </h3>
         <Segments
@@ -172,12 +155,7 @@ function AgentSpending({ agents, now }: AgentSpendingProps): JSX.Element {
           onChange={setShown}
         />
       </div>
-      <HourBars
-        label={`${SPENDING_LABEL[shown]} per hour`}
-        bars={bars}
-        now={now}
-        format={shown === 'cost' ? formatCost : formatCount}
-      />
+      <HourBars label={`${SPENDING_LABEL[shown]} per hour`} bars={bars} now={now} format={format} />
     </section>
   );
 }
@@ -186,8 +164,7 @@ interface AgentRowProps {
   readonly agent: AgentOverview;
   readonly uses: readonly AgentUse[];
   readonly isOpen: boolean;
-  readonly now: number;
-  /** Tokens of all agents in the last 24 hours. */
+  /** Tokens of all agents. */
   readonly allTokens: number;
   readonly query: string;
 }
@@ -219,14 +196,13 @@ function OtherAgents({ verb, names, query }: OtherAgentsProps): JSX.Element | nu
   );
 }
 
-function AgentRow({ agent, uses, isOpen, now, allTokens, query }: AgentRowProps): JSX.Element {
+function AgentRow({ agent, uses, isOpen, allTokens, query }: AgentRowProps): JSX.Element {
   const { name, description, model, tools, handoffs = [], tokenUsage, durationMs, approvalsWaiting } = agent;
   const delegates = agent.delegates.filter((other) => !handoffs.includes(other));
   const { tokenBudget, costBudget } = agent;
-  const day = spentInDay(agent, now);
   const row = useShown<HTMLTableRowElement>(isOpen);
   const { total, begun, failureRatio, exceptions } = summarizeRuns(agent);
-  const { cachedTokens, reasoningTokens } = tokenUsage;
+  const { totalTokens, cost, cachedTokens, reasoningTokens } = tokenUsage;
   return (
     <tr ref={row} data-open={isOpen}>
       <th scope="row">
@@ -241,7 +217,7 @@ function AgentRow({ agent, uses, isOpen, now, allTokens, query }: AgentRowProps)
       <ViewTableCell label="Model">
         <Name>{model}</Name>
       </ViewTableCell>
-      <ViewTableCell label="Runs, since start">
+      <ViewTableCell label="Runs">
         <Count value={total} />
         {exceptions.map(({ label, count }) => (
           <ViewTableNote key={label}>
@@ -249,11 +225,11 @@ function AgentRow({ agent, uses, isOpen, now, allTokens, query }: AgentRowProps)
           </ViewTableNote>
         ))}
       </ViewTableCell>
-      <ViewTableCell label="Failure rate, since start" isFailed={(failureRatio ?? 0) > 0}>
+      <ViewTableCell label="Failure rate" isFailed={(failureRatio ?? 0) > 0}>
         {formatPercent(failureRatio)}
       </ViewTableCell>
-      <ViewTableCell label="Tokens per run, since start">
-        {averageTokens(tokenUsage.totalTokens, begun)}
+      <ViewTableCell label="Tokens per run">
+        {averageTokens(totalTokens, begun)}
         {begun > 0 && cachedTokens !== undefined && (
           <ViewTableNote>{averageTokens(cachedTokens, begun)} cached</ViewTableNote>
         )}
@@ -262,18 +238,18 @@ function AgentRow({ agent, uses, isOpen, now, allTokens, query }: AgentRowProps)
         )}
         {tokenBudget !== undefined && <ViewTableNote>budget {formatCount(tokenBudget)}</ViewTableNote>}
       </ViewTableCell>
-      <ViewTableCell label="p95, since start">{formatPercentile(durationMs?.p95 ?? null)}</ViewTableCell>
-      <ViewTableCell label="Tokens, 24 h">
-        <Count value={day.tokens} />
-        {day.tokens < allTokens && <ShareBar share={day.tokens / allTokens} />}
+      <ViewTableCell label="p95">{formatPercentile(durationMs?.p95 ?? null)}</ViewTableCell>
+      <ViewTableCell label="Tokens">
+        <Count value={totalTokens} />
+        {totalTokens < allTokens && <ShareBar share={totalTokens / allTokens} />}
         {limitNotes(agent, 'tokens')}
       </ViewTableCell>
-      <ViewTableCell label="Cost, 24 h">
-        {day.cost === null ? UNKNOWN : formatCost(day.cost)}
+      <ViewTableCell label="Cost">
+        {cost === undefined ? UNKNOWN : formatCost(cost)}
         {costBudget !== undefined && <ViewTableNote>budget {formatCost(costBudget)} per run</ViewTableNote>}
         {limitNotes(agent, 'cost')}
       </ViewTableCell>
-      <ViewTableCell label="Approvals, now">
+      <ViewTableCell label="Approvals">
         {approvalsWaiting === undefined ? (
           UNKNOWN
         ) : approvalsWaiting === 0 ? (

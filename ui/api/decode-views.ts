@@ -34,8 +34,11 @@ export type Outlooks = Omit<SchedulesBody, 'protocol'>;
 /** Parts of the body of `GET /api/introspection?tag=` that the page reads. */
 export type TaggedEvents = Omit<TaggedBody, 'protocol'>;
 
+/** Run of an agent. The request of its event has its steps. */
+export type AgentRun = Omit<AgentRunIntrospection, 'steps'>;
+
 /** Parts of the body of `GET /api/introspection?agent=` that the page reads. */
-export type AgentRuns = Omit<AgentRunsBody, 'protocol'>;
+export type AgentRuns = Omit<AgentRunsBody, 'protocol' | 'runs'> & { readonly runs: readonly AgentRun[] };
 
 /** Parts of the body of `GET /api/introspection?workflow=` that the page reads. */
 export type WorkflowRuns = Omit<WorkflowRunsBody, 'protocol'>;
@@ -135,18 +138,17 @@ export const agentRuns: Decoder<AgentRuns> = object<AgentRuns>({
   now: number,
   agent: string,
   runs: array(
-    object<AgentRunIntrospection>({
+    object<AgentRun>({
       ...runFields,
       kind,
       step: string,
-      status: string as Decoder<AgentRunIntrospection['status']>,
+      status: string as Decoder<AgentRun['status']>,
       startedAt: number,
       lastAt: number,
       turns: number,
       toolCalls: number,
       usage,
-      error: optional(object<NonNullable<AgentRunIntrospection['error']>>({ name: string, message: string })),
-      steps: array(step),
+      error: optional(object<NonNullable<AgentRun['error']>>({ name: string, message: string })),
     }),
   ),
 });

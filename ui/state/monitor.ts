@@ -7,7 +7,7 @@ import { type Announcer, createAnnouncer } from './announcer.js';
 import { type ConnectionState, connectionStateOf } from './connection-state.js';
 import { createHubStore, type HubStore } from './hub-store.js';
 import { coversEvent, createLoader, type Loader } from './loader.js';
-import type { Interval, Navigation, Selection, View } from './navigation.js';
+import { type Interval, type Navigation, openAgent, type Selection, type View } from './navigation.js';
 import { createPoller } from './poller.js';
 
 /** State of the hub and of the connection to it, updated by polling. */
@@ -56,7 +56,7 @@ const MAX_WAIT_MS = 100;
 
 /** Creates a monitor that polls while the document is visible, at the interval of the route. */
 export function createMonitor(api: Api, navigation: Navigation, document: Document): Monitor {
-  const { openType, openRequest, openTag, openAgent, openWorkflow } = navigation;
+  const { openType, openRequest, openTag, openWorkflow } = navigation;
   const store = createHubStore();
   const detail = createLoader((type, abort) => api.event(type, abort));
   const request = createLoader((id, abort) => api.request(id, abort), coversEvent);
@@ -71,12 +71,15 @@ export function createMonitor(api: Api, navigation: Navigation, document: Docume
   /** Returns a key while one of the views is open. */
   const whenIn = (...views: readonly View[]): ReadonlySignal<string | null> =>
     computed(() => (views.includes(view.value) ? '' : null));
+  const agent = computed(() =>
+    view.value === 'agents' ? openAgent(navigation.route.value.name, store.agents.value) : null,
+  );
   /** Loaders of what is open, which run beside the counts while their key is not `null`. */
   const loads: readonly (readonly [key: ReadonlySignal<string | null>, loader: Pick<Loader<unknown>, 'load'>])[] = [
     [openType, detail],
     [openRequest, request],
     [openTag, tagged],
-    [openAgent, agentRuns],
+    [agent, agentRuns],
     [openWorkflow, workflowRuns],
     [whenIn('waits'), waits],
     [whenIn('errors'), errors],

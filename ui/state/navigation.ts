@@ -10,8 +10,6 @@ export interface Navigation {
   readonly openRequest: ReadonlySignal<string | null>;
   /** Tag whose events are listed. */
   readonly openTag: ReadonlySignal<string | null>;
-  /** Agent whose runs are open. */
-  readonly openAgent: ReadonlySignal<string | null>;
   /** Workflow whose runs are open. */
   readonly openWorkflow: ReadonlySignal<string | null>;
   /** Changes parts of the route. With `replace`, the browser's history gets no new entry. */
@@ -40,7 +38,6 @@ export function createNavigation(window: Window): Navigation {
     openTag: computed(() => (route.value.view === 'tagged' ? route.value.name : null)),
     searchText: signal(''),
     query: computed(() => formatQuery(route.value)),
-    openAgent: computed(() => (route.value.view === 'agents' ? route.value.name : null)),
     openWorkflow: computed(() => (route.value.view === 'workflows' ? route.value.name : null)),
     go: (change, { replace = false } = {}) => {
       const next = { ...route.value, ...change };
@@ -156,6 +153,11 @@ export const DEFAULT_ROUTE: Route = {
   yesterday: false,
   selection: null,
 };
+
+/** Returns the agent whose runs are open: that of the route, or else the only one. */
+export function openAgent(name: string | null, agents: readonly { readonly name: string }[]): string | null {
+  return name ?? (agents.length === 1 ? (agents[0]?.name ?? null) : null);
+}
 
 /** Returns the initial sort direction of a column: names from A, numbers from the largest, the worst status first. */
 export function firstDirection(sort: SortKey): Direction {

@@ -189,7 +189,7 @@ function ErrorRows({ group, isNew: isRecent, release, now, query }: ErrorRowsPro
         </ViewTableCell>
       </tr>
       {isOpen && (
-        <tr class="turns-row">
+        <tr class="detail-row">
           <td colSpan={COLUMNS.length}>
             {newest.length === 0 ? (
               <p class="muted">No event or run has failed with it.</p>

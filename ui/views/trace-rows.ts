@@ -205,7 +205,7 @@ function stepRow(
     ranMs,
     note:
       title === ''
-        ? turnFacts(step, false)
+        ? turnFacts(step)
             .filter((fact) => fact !== model)
             .join(' · ')
         : title,
@@ -353,21 +353,15 @@ export function spanOf(rows: readonly { readonly bars: readonly Bar[] }[]): Trac
   return from <= to ? { from, to: Math.max(to, from + 1) } : { from: 0, to: 1 };
 }
 
-/**
- * Returns the facts about a step of an agent: its model, tokens and cost, or its error. Empty for other steps.
- *
- * @param hasRoom with the kinds of tokens
- */
-export function turnFacts({ kind, turn, error }: StepIntrospection, hasRoom = true): readonly string[] {
+/** Returns the facts about a step of an agent: its model, tokens and cost, or its error. Empty for other steps. */
+function turnFacts({ kind, turn, error }: StepIntrospection): readonly string[] {
   const { model, usage, isToolError } = turn ?? {};
   return [
     ...(model === undefined ? [] : [model]),
     ...(usage === undefined
       ? []
       : [`${formatCount(usage.promptTokens)} in, ${formatCount(usage.completionTokens)} out`]),
-    ...(usage?.cost === undefined ? [] : [`${hasRoom ? 'cost ' : ''}${formatCost(usage.cost)}`]),
-    ...(usage?.cachedTokens === undefined || !hasRoom ? [] : [`${formatCount(usage.cachedTokens)} cached`]),
-    ...(usage?.reasoningTokens === undefined || !hasRoom ? [] : [`${formatCount(usage.reasoningTokens)} reasoning`]),
+    ...(usage?.cost === undefined ? [] : [formatCost(usage.cost)]),
     ...(kind === 'approval' ? ['approval'] : []),
     ...(isToolError === true ? ['the model received an error'] : []),
     ...(error === undefined ? [] : [`${error.name}: ${error.message}`]),
