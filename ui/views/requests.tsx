@@ -32,6 +32,7 @@ export function RequestView({ monitor, navigation }: RequestViewProps): JSX.Elem
   const id = navigation.openRequest.value ?? '';
   const open = monitor.request.value?.key === id ? monitor.request.value : null;
   const trace = open?.body ?? null;
+  const subject = trace?.events.find((event) => event.id === id) ?? trace?.events[0];
   const query = navigation.query.value;
   return (
     <section class="view" aria-labelledby="requests-title">
@@ -40,7 +41,8 @@ export function RequestView({ monitor, navigation }: RequestViewProps): JSX.Elem
           <Icon name="back" /> Events
         </button>
         <h2 id="requests-title" class="section-title" tabIndex={-1}>
-          Request <bdi class="request-id">{trace?.requestId ?? id}</bdi>
+          {subject === undefined ? 'Request' : <TypeLink {...subject} query={query} />}{' '}
+          <bdi class="request-id">{trace?.requestId ?? id}</bdi>
         </h2>
       </div>
       {open !== null && open.error !== null && trace !== null && (
@@ -265,15 +267,12 @@ export interface EventFactsProps {
 
 /** Facts about the selected event or run, with the code that replays it if it is a dead letter. */
 function EventFacts({ event, transport, now, query }: EventFactsProps): JSX.Element {
-  const { id, kind, type, service, causeId, forkOf, acceptedAt, attempt, error, step, isDeadLetter } = event;
+  const { id, kind, service, causeId, forkOf, acceptedAt, attempt, error, step, isDeadLetter } = event;
   const mayReplay = useActions()?.may('replay') === true;
   return (
     <section class="card request-event" aria-label={`${kind === 'workflow' ? 'Run' : 'Event'} ${id}`}>
       <dl class="facts">
-        <Fact label={kind === 'workflow' ? 'Workflow' : 'Event type'}>
-          <TypeLink kind={kind} type={type} query={query} />
-        </Fact>
-        <Fact label="Id">
+        <Fact label={kind === 'workflow' ? 'Run' : 'Event'}>
           <IdLink id={id} name={kind === 'workflow' ? 'run' : 'event'} query={query} />
         </Fact>
         {forkOf === undefined ? (

@@ -187,6 +187,17 @@ test('a child run follows the step that invoked it, and other effects follow all
   expect(outline(events)).toEqual(['type p', '  first', '    type a', '  second', '    type b', '  end', '  type e']);
 });
 
+test('a step says that the run which it invoked is no longer retained', () => {
+  const steps = (['completed', 'waiting'] as const).map(
+    (status): StepIntrospection => ({ name: status, kind: 'invoke', status }),
+  );
+  expect(traceRows([eventOf('p', { kind: 'workflow', steps })], 0).map(({ note }) => note)).toEqual([
+    '',
+    'its run is no longer retained',
+    '',
+  ]);
+});
+
 test('a run runs while its steps run, and waits between them', () => {
   const step = (name: string, kind: StepIntrospection['kind'], from: number, to: number): StepIntrospection => {
     return { name, kind, status: 'completed', startedAt: from, endedAt: to, durationMs: to - from };

@@ -75,8 +75,10 @@ export function traceRows(events: readonly EventDetails[], now: number, model?: 
     const others = new Set(byCause.get(event.id));
     const invoked = new Map([...others].map((child) => [child.parentStep, child]));
     for (const part of parts) {
-      rows.push(part);
-      const child = part.kind === 'invoke' ? invoked.get(part.step) : undefined;
+      const isInvoke = part.kind === 'invoke';
+      const child = isInvoke ? invoked.get(part.step) : undefined;
+      const isGone = isInvoke && child === undefined && isOver(part.state) && part.note === '';
+      rows.push(isGone ? { ...part, note: 'its run is no longer retained' } : part);
       if (child === undefined) continue;
       others.delete(child);
       add(child, part.depth + 1);
