@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import {
   type ApprovalDecided,
   type ApprovalRequest,
@@ -94,6 +95,37 @@ test('who may act looks at the payload, replays, pauses and resumes, and stands 
   await expectAccessible(page);
 });
 
+test('what holds the only slot of a stuck type is cancelled in its panel', { tag: '@any-width' }, async ({
+  page,
+  serve,
+}) => {
+  let calls = 0;
+  const dashboard = await serve(
+    withActions((hub) => {
+      hub.event({
+        type: 'report.due',
+        concurrency: 1,
+        handler: async ({ signal }) => {
+          calls += 1;
+          if (calls === 1) await once(signal, 'abort');
+        },
+      });
+    }),
+  );
+  const { hub, origin } = dashboard;
+  const { id } = await hub.emit('report.due', {});
+  await hub.emit('report.due', {});
+  await signIn(page, dashboard, 'ada');
+  await page.goto(`${origin}/#/events/report.due?every=1`);
+  const panel = eventPanel(page, 'report.due');
+  await expect(panel).toContainText('Its only slot is taken');
+  await panel.getByRole('button', { name: 'Cancel' }).click();
+  await expect(page.getByRole('heading', { name: `Cancel the event ${id.slice(0, 8)}?` })).toBeVisible();
+  await confirm(page, 'Cancel the event', 'Cancelled.');
+  await expect.poll(async () => (await hub.metrics('report.due')).completed).toBe(1);
+  expect(await hub.metrics('report.due')).toMatchObject({ cancelled: 1 });
+});
+
 test('all dead letters of a type are replayed in pages, and the dialog says how many', { tag: '@any-width' }, async ({
   page,
   serve,
@@ -118,7 +150,7 @@ test('all dead letters of a type are replayed in pages, and the dialog says how 
   isFixed = true;
   await signIn(page, dashboard, 'ada');
   await page.goto(`${origin}/#/events/payment.requested`);
-  await eventPanel(page, 'payment.requested').getByRole('button', { name: 'Replay dead letters' }).click();
+  await eventPanel(page, 'payment.requested').getByRole('button', { name: 'Replay 250 dead letters' }).click();
   await expect(page.getByRole('dialog')).toContainText('250 dead letters are handled again');
   await confirm(page, 'Replay', 'Replayed 250.');
   await expect.poll(async () => (await hub.metrics('payment.requested')).completed).toBe(250);
@@ -302,7 +334,10 @@ function registerSupport(hub: Hub): void {
   });
   hub.event(requested, { handler: () => {} });
   hub.event(decided);
-  hub.event({ type: 'ticket.opened', handler: agent.asHandler({ approvals: { requested, decided } }) });
+  hub.event({
+    type: 'ticket.opened',
+    handler: agent.asHandler({ approvals: { requested, decided, timeoutMs: 7_200_000 } }),
+  });
 }
 
 test('an approval shows the arguments of its call, and is decided on the page', { tag: '@any-width' }, async ({
@@ -318,6 +353,7 @@ test('an approval shows the arguments of its call, and is decided on the page', 
   await expectNoOverflow(page);
   await page.getByRole('button', { name: 'Approve', exact: true }).click();
   await expect(page.getByRole('dialog')).toContainText('"cents": 9900');
+  await expect(page.getByRole('dialog')).toContainText(/It waits until \w{3}, \w{3} \d+, \d\d:\d\d\./);
   await expectAccessible(page);
   await confirm(page, 'Approve', 'Approved.', 'within the limit');
   await expect.poll(async () => (await hub.metrics('ticket.opened')).completed).toBe(1);

@@ -129,7 +129,7 @@ export function ConfirmDialog({ question, onDone, onClose }: ConfirmDialogProps)
         )}
         <div class="action-buttons">
           <button type="button" class="button" disabled={isBusy} onClick={() => dialog.current?.close()}>
-            {phase.kind === 'asking' ? 'Cancel' : 'Close'}
+            Close
           </button>
           {(phase.kind === 'asking' || isBusy) && (
             <button type="submit" class="button action-confirm" disabled={isBusy || effect === null}>

@@ -1,4 +1,11 @@
-import type { BulkBody, EventDetails, PeriodCounts, PreviewBody } from '../../server/dashboard/protocol.js';
+import type {
+  BulkBody,
+  EventDetails,
+  PeriodCounts,
+  PreviewBody,
+  WaitIntrospection,
+} from '../../server/dashboard/protocol.js';
+import { formatMoment } from '../format/clock-time.js';
 import { formatCount } from '../format/number.js';
 import { viewPath } from '../state/navigation.js';
 import { type ActionClient, reasonOf } from './action-client.js';
@@ -114,10 +121,13 @@ async function replayPages(
   return `Replayed ${formatCount(done)}${failed === 0 ? '.' : `; ${formatCount(failed)} were no longer there or failed.`}`;
 }
 
-export function cancelQuestion(client: ActionClient, { id, kind, type }: EventDetails): Question {
+/** Event or run that is cancelled. */
+export type Cancelled = Pick<EventDetails, 'id' | 'kind' | 'type'>;
+
+export function cancelQuestion(client: ActionClient, { id, kind, type }: Cancelled): Question {
   const noun = kind === 'workflow' ? 'run' : 'event';
   return {
-    title: `Cancel the ${noun}?`,
+    title: `Cancel the ${noun} ${id.slice(0, 8)}?`,
     effect: `The ${noun} of ${type} ends as failed in every service that has it, without a dead letter. A handler that runs is aborted.`,
     confirm: `Cancel the ${noun}`,
     act: async (reason) => {
@@ -167,17 +177,20 @@ export function eraseQuestion(client: ActionClient, requestId: string): Question
 /** Decides on the call of a tool. */
 export function decideQuestion(
   client: ActionClient,
-  { id, type, step, tool }: Record<'id' | 'type' | 'step' | 'tool', string>,
+  { id, type, step }: WaitIntrospection,
+  tool: string,
   approved: boolean,
 ): Question {
+  const { dueAt } = step.waitsFor ?? {};
+  const until = dueAt === undefined ? '' : ` It waits until ${formatMoment(dueAt, Date.now())}.`;
   return {
     title: `${approved ? 'Approve' : 'Refuse'} ${tool}?`,
     effect: approved
-      ? `${type} ${id.slice(0, 8)} executes it with the arguments that the model chose.`
-      : `The model of ${type} ${id.slice(0, 8)} receives the refusal, and your reason.`,
+      ? `${type} ${id.slice(0, 8)} executes it with the arguments that the model chose.${until}`
+      : `The model of ${type} ${id.slice(0, 8)} receives the refusal, and your reason.${until}`,
     confirm: approved ? 'Approve' : 'Refuse',
     act: async (reason) => {
-      await client.act('approve', { id, step, approved, ...reasonOf(reason) });
+      await client.act('approve', { id, step: step.name, approved, ...reasonOf(reason) });
       return approved ? 'Approved.' : 'Refused.';
     },
   };

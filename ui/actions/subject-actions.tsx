@@ -6,10 +6,12 @@ import type {
   PeriodCounts,
   WaitIntrospection,
 } from '../../server/dashboard/protocol.js';
+import { counted } from '../format/number.js';
 import { ActionButton, useActions } from './actions.js';
 import type { Question } from './confirm-dialog.js';
 import { Contents, LoadedContents } from './contents.js';
 import {
+  type Cancelled,
   cancelQuestion,
   decideQuestion,
   eraseQuestion,
@@ -34,9 +36,7 @@ export function EventActions({ event, query }: { event: EventDetails; query: str
         {isDeadLetter === true && (
           <ActionButton right="replay" label="Replay" question={({ client }) => replayQuestion(client, event)} />
         )}
-        {endedAt === undefined && (
-          <ActionButton right="cancel" label="Cancel" question={({ client }) => cancelQuestion(client, event)} />
-        )}
+        {endedAt === undefined && <CancelButton {...event} />}
         {endedAt !== undefined && forkSteps(event).length > 0 && (
           <ActionButton right="fork" label="Fork" question={({ client }) => forkQuestion(client, event, query)} />
         )}
@@ -53,6 +53,11 @@ export function EventActions({ event, query }: { event: EventDetails; query: str
       )}
     </>
   );
+}
+
+/** Cancels an event or a run. */
+export function CancelButton(subject: Cancelled): JSX.Element {
+  return <ActionButton right="cancel" label="Cancel" question={({ client }) => cancelQuestion(client, subject)} />;
 }
 
 /** Pauses or resumes a target. @param paused its own pause, or that of its services */
@@ -83,7 +88,7 @@ export function TypeActions({ kind, name, deadLetters, recent, paused }: TypeAct
       {deadLetters > 0 && (
         <ActionButton
           right="replay"
-          label="Replay dead letters"
+          label={`Replay ${counted(deadLetters, 'dead letter')}`}
           question={({ client }) => replayAllQuestion(client, { type: name }, { last5Min: recent?.last5Min })}
         />
       )}
@@ -120,9 +125,8 @@ export function DecideActions({
   const actions = useActions();
   if (actions?.may('approve') !== true) return otherwise;
   const { client } = actions;
-  const call = { id: wait.id, type: wait.type, step: wait.step.name, tool };
   const ask = (approved: boolean): Question => {
-    const question = decideQuestion(client, call, approved);
+    const question = decideQuestion(client, wait, tool, approved);
     if (!actions.may('payload')) return question;
     // The audit names who looked.
     const loading = client.contents(wait.id, '');

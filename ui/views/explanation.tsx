@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import type { Blocker, Explanation } from '../../server/dashboard/protocol.js';
+import { CancelButton } from '../actions/subject-actions.js';
 import { formatMoment, formatTime } from '../format/clock-time.js';
 import { formatAge, formatAgo, formatAhead, formatDuration } from '../format/duration.js';
 import { counted, formatCount } from '../format/number.js';
@@ -30,7 +31,7 @@ export function ExplanationList({ explanation, now, query }: ExplanationListProp
           <li key={index}>
             <Icon name={BLOCKER_ICON.get(blocker.kind) ?? 'clock'} />
             <span>
-              <BlockerFacts blocker={blocker} now={now} query={query} />
+              <BlockerFacts type={type} blocker={blocker} now={now} query={query} />
             </span>
           </li>
         ))}
@@ -60,13 +61,15 @@ export function ExplanationList({ explanation, now, query }: ExplanationListProp
 }
 
 export interface BlockerFactsProps {
+  /** Event type whose events hold the slots. */
+  readonly type: string;
   readonly blocker: Blocker;
   readonly now: number;
   readonly query: string;
 }
 
 /** Names what holds events or a run, with links to what has its slots. */
-export function BlockerFacts({ blocker, now, query }: BlockerFactsProps): JSX.Element {
+export function BlockerFacts({ type, blocker, now, query }: BlockerFactsProps): JSX.Element {
   const { runId, holders = [], processes = [] } = blocker;
   return (
     <>
@@ -81,7 +84,7 @@ export function BlockerFacts({ blocker, now, query }: BlockerFactsProps): JSX.El
       {holders.slice(0, MAX_HOLDERS).map(({ id, since }) => (
         <span key={id} class="explanation-holder">
           <IdLink id={id} name="event" query={query} />
-          {since !== undefined && ` for ${formatAge(now - since)}`}
+          {since !== undefined && ` for ${formatAge(now - since)}`} <CancelButton id={id} kind="event" type={type} />
         </span>
       ))}
       {holders.length > MAX_HOLDERS && ` and ${formatCount(holders.length - MAX_HOLDERS)} more`}

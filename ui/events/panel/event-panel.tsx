@@ -83,7 +83,7 @@ function PanelStatus({ row, body, monitor, query }: PanelStatusProps): JSX.Eleme
         {(body?.backlog?.bottlenecks ?? []).map(({ service, ...blocker }) => (
           <span key={`${service} ${blocker.kind}`} class="panel-blocker">
             {event.services && `${service}: `}
-            <BlockerFacts blocker={blocker} now={serverNow} query={query} />
+            <BlockerFacts type={event.type} blocker={blocker} now={serverNow} query={query} />
           </span>
         ))}
         {statusSentence(event, serverNow, failing, releaseMarks(releases.value))}
