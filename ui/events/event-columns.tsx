@@ -201,6 +201,7 @@ const DEFINITIONS: Readonly<Record<SortKey, Defined>> = {
   pending: countColumn({
     label: 'Pending',
     period: 'now',
+    title: 'Suspended ones included',
     width: 'minmax(5rem, 1fr)',
     hideBelow: 48,
     narrow: 'value',

@@ -13,7 +13,7 @@ test.each<[string, EventOverview]>([
     }),
   ],
   [
-    'Nothing failed in 5 min, 12 completed, 2 suspended',
+    'Nothing failed in 5 min, 12 completed, 2 pending, all suspended',
     eventOf('a', countsOf(12, 0, { pending: 2, suspended: 2 }), { recent: recentOf(periodOf(12)) }),
   ],
   [

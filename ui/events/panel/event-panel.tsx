@@ -182,11 +182,10 @@ export function statusSentence(
   if (metrics.received === 0) return 'No event was received since the start';
   const { pending, suspended, oldestPendingAt, lastReceivedAt } = metrics;
   const open = [
-    ...(pending === 0 || oldestPendingAt === undefined
-      ? []
-      : [`${formatCount(pending)} pending, the oldest for ${formatAge(serverNow - oldestPendingAt)}`]),
-    // Suspended ones are pending, and have no age.
-    ...(suspended > 0 ? [`${formatCount(suspended)} suspended`] : []),
+    ...(pending === 0 ? [] : [`${formatCount(pending)} pending`]),
+    ...(suspended > 0 ? [`${suspended === pending ? 'all' : formatCount(suspended)} suspended`] : []),
+    // Suspended ones have no age.
+    ...(oldestPendingAt === undefined ? [] : [`the oldest for ${formatAge(serverNow - oldestPendingAt)}`]),
   ];
   const last = lastReceivedAt === undefined ? '' : `, last ${formatAgo(serverNow - lastReceivedAt)}`;
   const recently =
