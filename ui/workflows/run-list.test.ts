@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
+import type { RunIntrospection } from '../../server/dashboard/protocol.js';
 import { runOf, SERVER_NOW } from '../testing/test-data.js';
-import { atMost, failedFirst, runSegments } from './run-list.js';
+import { atMost, failedAlike, failedFirst, runSegments } from './run-list.js';
 
 test('the step in which a run is has the time that the finished steps leave', () => {
   const run = runOf('a', 'active', [
@@ -44,6 +45,20 @@ test('failed runs come first, the others stay in order', () => {
     runOf('d', 'failed', []),
   ];
   expect(failedFirst(runs).map(({ id }) => id)).toEqual(['b', 'd', 'a', 'c']);
+});
+
+test('runs in a row that failed with the same error, apart from ids, are together', () => {
+  const failed = (id: string, message: string): RunIntrospection =>
+    runOf(id, 'failed', [], { error: { name: 'FatalError', message } });
+  const runs = [
+    failed('a', 'printer 22483 is out of paper'),
+    failed('b', 'printer 22484 is out of paper'),
+    failed('c', 'no amount'),
+    runOf('d', 'completed', []),
+    runOf('e', 'completed', []),
+    failed('f', 'no amount'),
+  ];
+  expect(failedAlike(runs).map((group) => group.map(({ id }) => id).join(''))).toEqual(['ab', 'c', 'd', 'e', 'f']);
 });
 
 test('a step that waits for an event is suspended', () => {

@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
 import type { RunIntrospection, StepIntrospection } from '../../server/dashboard/protocol.js';
 import { formatMoment } from '../format/clock-time.js';
 import { formatAge, formatAgo, formatDuration } from '../format/duration.js';
@@ -18,26 +19,58 @@ export interface RunListProps {
   readonly query: string;
 }
 
-/** Runs of a workflow, one line each, with the duration of every step as a part of a bar. */
+/** Number of runs in a row with one error from which all but the first are folded. */
+const MIN_ALIKE = 3;
+
+/**
+ * Runs of a workflow, one line each, with the duration of every step as a part of a bar. Those that failed alike in a row
+ * are one line, with a button that shows the others.
+ */
 export function RunList({ runs, serverNow, query }: RunListProps): JSX.Element {
   const kept = useKept();
-  const errors = runs.map(errorOf);
+  const [open, setOpen] = useState<string | null>(null);
+  const lineOf = (run: RunIntrospection, repeatsError: boolean): JSX.Element => {
+    const { id, status, acceptedAt, endedAt } = run;
+    const line = (): JSX.Element => (
+      <RunLine key={id} run={run} repeatsError={repeatsError} serverNow={serverNow} query={query} />
+    );
+    // What the line of an ended run shows changes with the time alone.
+    return endedAt === undefined
+      ? line()
+      : kept(id, `${status} ${endedAt} ${formatAgo(serverNow - acceptedAt)} ${repeatsError} ${query}`, line);
+  };
   return (
     <ol class="runs" aria-label="Recent runs">
-      {runs.map((run, index) => {
-        const { id, status, acceptedAt, endedAt } = run;
-        // Many runs in a row may fail alike.
-        const repeats = errors[index] !== '' && errors[index] === errors[index - 1];
-        const line = (): JSX.Element => (
-          <RunLine key={id} run={run} repeatsError={repeats} serverNow={serverNow} query={query} />
+      {failedAlike(runs).flatMap(([first, ...others]) => {
+        const error = errorOf(first);
+        const isOpen = open === error;
+        const oldest = others.at(-1);
+        const lines = [lineOf(first, false), ...others.map((run) => lineOf(run, true))];
+        if (oldest === undefined || lines.length < MIN_ALIKE) return lines;
+        const more = (
+          <li key={`more ${error}`} class="run-more">
+            <button type="button" class="button" aria-expanded={isOpen} onClick={() => setOpen(isOpen ? null : error)}>
+              {formatCount(others.length)} more alike in {formatAge(first.acceptedAt - oldest.acceptedAt)}
+            </button>
+          </li>
         );
-        // What the line of an ended run shows changes with the time alone.
-        return endedAt === undefined
-          ? line()
-          : kept(id, `${status} ${endedAt} ${formatAgo(serverNow - acceptedAt)} ${repeats} ${query}`, line);
+        lines.splice(1, isOpen ? 0 : others.length, more);
+        return lines;
       })}
     </ol>
   );
+}
+
+/** Returns runs in their order, those in a row that failed with the same error together. */
+export function failedAlike(runs: readonly RunIntrospection[]): readonly [RunIntrospection, ...RunIntrospection[]][] {
+  const groups: [RunIntrospection, ...RunIntrospection[]][] = [];
+  for (const run of runs) {
+    const last = groups.at(-1);
+    const error = errorOf(run);
+    if (last !== undefined && error !== '' && error === errorOf(last[0])) last.push(run);
+    else groups.push([run]);
+  }
+  return groups;
 }
 
 /** Returns the error of a run, apart from its ids: numbers of four digits and more. Empty without an error. */
