@@ -115,11 +115,7 @@ export class PostgresManager implements TransportManager {
 
   async publish(envelopes: readonly Envelope[]): Promise<readonly Receipt[]> {
     if (envelopes.length === 0) return [];
-    const reply = await this.#emits.add({
-      events: eventItems(envelopes),
-      ids: envelopes.map(({ id }) => id),
-      types: envelopes.map(({ type }) => type),
-    });
+    const reply = await this.#emits.add({ envelopes, events: eventItems(envelopes) });
     if (reply instanceof Error) throw reply;
     return reply;
   }
@@ -155,22 +151,20 @@ export class PostgresManager implements TransportManager {
 
   async #accept(emits: readonly Emit[]): Promise<readonly (readonly Receipt[])[]> {
     const events = `[${emits.map((emit) => emit.events).join()}]`;
-    const receipts: Receipt[] = emits.flatMap(({ ids }) => ids.map((id) => ({ id, deduplicated: false })));
-    const accept = async (member: number, room: number): Promise<Fields> => {
+    const all = emits.flatMap(({ envelopes }) => envelopes);
+    const receipts: Receipt[] = all.map(({ id }) => ({ id, deduplicated: false }));
+    const accept = async (member: number, starts: readonly number[]): Promise<Fields> => {
       const { maxPending = null } = this.#database.settings;
-      const args = [events, this.service, this.#origin, maxPending, member, room];
+      const args = [events, this.service, this.#origin, maxPending, member, starts];
       return readFields(await this.#database.call('accept', args));
     };
-    const { work, others } = await (this.#consumer?.accept(
-      emits.flatMap(({ types }) => types),
-      accept,
-    ) ?? accept(0, 0));
+    const { work, others } = await (this.#consumer?.accept(all, accept) ?? accept(0, []));
     this.#consumer?.onWork(readList(work).map(readNumber));
     for (const other of readList(others)) receipts[readNumber(itemOf(other, 0))] = readReceipt(itemOf(other, 1));
     let from = 0;
-    return emits.map(({ ids }) => {
-      from += ids.length;
-      return receipts.slice(from - ids.length, from);
+    return emits.map(({ envelopes }) => {
+      from += envelopes.length;
+      return receipts.slice(from - envelopes.length, from);
     });
   }
 }
@@ -181,10 +175,9 @@ function errorOfCause(cause: unknown): Error {
 
 /** Events of one call of `publish`. */
 interface Emit {
-  /** As items of a JSON array. */
+  readonly envelopes: readonly Envelope[];
+  /** The same as items of a JSON array. */
   readonly events: string;
-  readonly ids: readonly string[];
-  readonly types: readonly string[];
 }
 
 function readReceipt(value: unknown): Receipt {

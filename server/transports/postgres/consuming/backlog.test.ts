@@ -16,7 +16,7 @@ function conclude(status: string, from = active): string {
 }
 
 const calls = {
-  accept: `SELECT hubline.accept(json_build_array(json_build_object('id', 'new', ${event})), 'shop', 'o', NULL, member, 9)
+  accept: `SELECT hubline.accept(json_build_array(json_build_object('id', 'new', ${event})), 'shop', 'o', NULL, member, '{1}')
     FROM hubline.member_types`,
   claim: `SELECT hubline.claim(member, 9, '{QUEUES}', '{}', '{}') FROM hubline.member_types`,
   heartbeat: "SELECT hubline.heartbeat(member, '', '', 10000, 0, '{}', '{}') FROM hubline.member_types",

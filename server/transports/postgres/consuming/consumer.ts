@@ -1,18 +1,27 @@
 import type { Clock, Timer } from '../../clock.js';
-import type { DeclaredEvent, Subscription } from '../../delivery.js';
+import type { DeclaredEvent, Envelope, Offer, Subscription } from '../../delivery.js';
 import { errorOf, LeaseLostError, ShutdownError } from '../../errors.js';
 import { type EventStarter, loneEvents } from '../../lone-events.js';
 import { formerConnectionMs } from '../../services.js';
 import type { CloseResult, ConsumeOptions, Logger } from '../../transport.js';
 import type { Argument, Database } from '../connection/database.js';
-import { type Fields, itemOf, readFields, readList, readNumber, readOptional, readText } from '../connection/fields.js';
+import {
+  type Fields,
+  itemOf,
+  readFields,
+  readList,
+  readNumber,
+  readOptional,
+  readText,
+  unexpected,
+} from '../connection/fields.js';
 import type { Listener, NotificationListener } from '../connection/listener.js';
 import { ReservedSession } from '../connection/reserved-session.js';
 import { readError, readOffers, StoredEvent } from '../reads/stored-events.js';
 import { ClaimFloor } from './claim-floor.js';
 import { LostEvents } from './lost-events.js';
 import { OutcomeRecorder } from './outcome-recorder.js';
-import { PostgresDelivery } from './postgres-delivery.js';
+import { type LeasedEvent, PostgresDelivery } from './postgres-delivery.js';
 import type { PostgresRuns } from './postgres-runs.js';
 import { Upkeep } from './upkeep.js';
 
@@ -155,29 +164,29 @@ export class Consumer implements NotificationListener, EventStarter {
   /**
    * Makes a call that accepts events, and leases to this process those that may start at once.
    *
-   * @param types types of the events
-   * @param accept makes the call for this member of the fleet. `room`: number of events that may start
+   * @param accept makes the call for this member of the fleet. `starts`: 1 for each event that may start, 0 for others; none
+   * may if it is empty
    */
-  async accept(types: readonly string[], accept: (member: number, room: number) => Promise<Fields>): Promise<Fields> {
-    const mayStart = !this.#isClosing && this.#isBeating && this.#claiming === undefined && !loneEvents.isReserved;
-    const count = types.filter((type) => {
-      const queue = this.#queueOf.get(type);
-      return queue !== undefined && !this.#limited.has(queue);
-    }).length;
-    // To look if others have to start before would take long.
-    const isQuick = mayStart && this.#floor.until === 0;
-    const room = isQuick ? Math.max(0, Math.min(count, this.#free)) : 0;
-    this.#reserved += room;
+  async accept(
+    envelopes: readonly Envelope[],
+    accept: (member: number, starts: readonly number[]) => Promise<Fields>,
+  ): Promise<Fields> {
+    const starting = this.#startable(envelopes);
+    const order = new Map(starting.map((envelope, index) => [envelope, index]));
+    const starts = order.size === 0 ? [] : envelopes.map((envelope) => Number(order.has(envelope)));
+    this.#reserved += starting.length;
     const accepting = this.#noting(async () => {
       let reply: Fields;
       try {
-        reply = await accept(this.#member, room);
+        reply = await accept(this.#member, starts);
       } finally {
-        this.#reserved -= room;
+        this.#reserved -= starting.length;
       }
-      const deliveries = readList(reply['deliveries']);
-      if (deliveries.length > 0) this.#learnFloor(reply);
-      this.#take(deliveries);
+      const leased = readList(reply['leased']);
+      if (leased.length > 0) this.#learnFloor(reply);
+      const events = leased.map((lease) => acceptedEvent(lease, envelopes));
+      events.sort((a, b) => (order.get(a.envelope) ?? 0) - (order.get(b.envelope) ?? 0));
+      this.#take(events.map((event) => this.#deliveryOf(event, [])));
       return reply;
     });
     this.#accepting.add(accepting);
@@ -189,6 +198,20 @@ export class Consumer implements NotificationListener, EventStarter {
       this.#claim([]);
       loneEvents.check();
     }
+  }
+
+  /** Returns those of events that may start when they are accepted, in the order in which they start. */
+  #startable(envelopes: readonly Envelope[]): readonly Envelope[] {
+    const mayStart = !this.#isClosing && this.#isBeating && this.#claiming === undefined && !loneEvents.isReserved;
+    // To look if others have to start before would take long.
+    if (!mayStart || this.#floor.until > 0) return [];
+    return envelopes
+      .filter(({ type, delayMs }) => {
+        const queue = this.#queueOf.get(type);
+        return queue !== undefined && !this.#limited.has(queue) && delayMs <= 0;
+      })
+      .toSorted((a, b) => b.priority - a.priority)
+      .slice(0, Math.max(0, this.#free));
   }
 
   onWork(queues: readonly number[], origin?: string): void {
@@ -476,8 +499,11 @@ export class Consumer implements NotificationListener, EventStarter {
         if (position > 0) this.#wakeIn(this.#floor.until - clock.monotonic());
         else this.#learnFloor(fields);
         for (const queue of readList(rest)) this.#open.add(readNumber(queue));
-        this.#take(readList(deliveries));
-        return readList(deliveries).length > 0;
+        const taken = readList(deliveries).map((each) =>
+          this.#deliveryOf(new StoredEvent(each), readOffers(readFields(each)['offers'] ?? [])),
+        );
+        this.#take(taken);
+        return taken.length > 0;
       },
       restore: () => {
         for (const queue of queues) this.#open.add(queue);
@@ -489,13 +515,12 @@ export class Consumer implements NotificationListener, EventStarter {
     this.#floor.learn(readOptional(floor, readNumber), readNumber(tookMs), this.#parts.clock.monotonic());
   }
 
+  #deliveryOf(event: LeasedEvent, offers: readonly Offer[]): PostgresDelivery {
+    return new PostgresDelivery(event, offers, this.#recorder, this.#parts.database.settings.maxCrashes);
+  }
+
   /** Starts leased events. */
-  #take(deliveries: readonly unknown[]): void {
-    const { maxCrashes } = this.#parts.database.settings;
-    const leased = deliveries.map((each) => {
-      const offers = readOffers(readFields(each)['offers'] ?? []);
-      return new PostgresDelivery(new StoredEvent(each), offers, this.#recorder, maxCrashes);
-    });
+  #take(leased: readonly PostgresDelivery[]): void {
     const served = new Set(leased.map(({ queue }) => queue));
     this.#queues = [...this.#queues.filter((queue) => !served.has(queue)), ...served];
     for (const delivery of leased) this.#hold(delivery);
@@ -557,6 +582,17 @@ export class Consumer implements NotificationListener, EventStarter {
       this.#claim();
     });
   }
+}
+
+/** Returns an event that was leased with its acceptance. */
+function acceptedEvent(lease: unknown, envelopes: readonly Envelope[]): LeasedEvent {
+  const [index, seq, token, queue, isRun] = readList(lease);
+  const envelope = envelopes[readNumber(index)];
+  if (envelope === undefined) throw unexpected('the place of an event', index);
+  return {
+    ...{ envelope, seq: readNumber(seq), token: readNumber(token), queue: readNumber(queue), isRun: isRun === true },
+    ...{ attempt: 1, crashes: 0, isCause: false, isAdmitted: false, checkpoints: new Map() },
+  };
 }
 
 function settingsOf(subscriptions: readonly Subscription[]): string {

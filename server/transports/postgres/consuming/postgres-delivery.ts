@@ -26,6 +26,11 @@ import type { OutcomeRecorder } from './outcome-recorder.js';
 // A server that was lost needs some time.
 const releaseDelayMs = 1_000;
 
+/** Event whose attempt is leased to this process. */
+export interface LeasedEvent
+  extends Pick<StoredEvent, 'envelope' | 'seq' | 'token' | 'queue' | 'attempt' | 'crashes'>,
+    Pick<StoredEvent, 'isCause' | 'isAdmitted' | 'isRun' | 'checkpoints'> {}
+
 /** Attempt that is leased to this process until it commits or the lease is lost. */
 export class PostgresDelivery implements Delivery {
   readonly envelope: Envelope;
@@ -58,14 +63,14 @@ export class PostgresDelivery implements Delivery {
     this.#finish = resolve;
   });
 
-  constructor(event: StoredEvent, offers: readonly Offer[], recorder: OutcomeRecorder, maxCrashes: number) {
+  constructor(event: LeasedEvent, offers: readonly Offer[], recorder: OutcomeRecorder, maxCrashes: number) {
     const { seq, token, queue, isRun, crashes, isCause } = event;
     this.envelope = event.envelope;
     this.attempt = event.attempt;
     this.isAdmitted = event.isAdmitted;
     this.checkpoints = event.checkpoints;
     this.crashes = crashes;
-    this.refusal = isCause && crashes >= maxCrashes ? new CrashLoopError(event.type, crashes) : undefined;
+    this.refusal = isCause && crashes >= maxCrashes ? new CrashLoopError(event.envelope.type, crashes) : undefined;
     this.offers = offers;
     this.seq = seq;
     this.token = token;

@@ -115,12 +115,13 @@ END $$;
 
 -- Accepts events of a service, each for the service that it names or for all that subscribe to its type. Returns
 -- `work`, the queues that have some, `others`, the receipts `[index, receipt]` of events that were not simply stored, and
--- `deliveries`, those that are leased at once to the connection that sends them, because nothing else has to start before. If
--- there are some, also `floor` and `tookMs` as `claim` does.
+-- `leased`, `[index, seq, token, queue, is_run]` of those that are leased at once to the connection that sends them, because
+-- nothing else has to start before. Also `floor` and `tookMs` as `claim` does.
 -- @param origin connection that learns about the work from this reply
--- @param room number of events that the connection may start
+-- @param starts 1 for each event that the connection may start, with the highest priorities, 0 for others
 CREATE FUNCTION hub.accept(
-  emits json, sender text, origin text DEFAULT '', max_pending bigint DEFAULT NULL, p_member bigint DEFAULT 0, room int DEFAULT 0
+  emits json, sender text, origin text DEFAULT '', max_pending bigint DEFAULT NULL, p_member bigint DEFAULT 0,
+  starts int[] DEFAULT '{}'
 ) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   t bigint := hub.now_ms();
@@ -131,11 +132,11 @@ DECLARE
   is_decided boolean;
   queues int[];
   started int[];
-  routed bigint[];
-  work int[] := '{}';
+  placed bigint[];
+  work int[];
   others json[] := '{}';
-  leasable int[] := '{}';
-  deliveries json;
+  leasable int[];
+  leased json;
   began timestamptz;
   took interval;
   one record;
@@ -144,7 +145,7 @@ BEGIN
   SELECT array_agg(e), array_agg(nextval('hub.positions')), coalesce(bool_or(e.receives IS NOT NULL OR e."cancelOn" IS NOT NULL OR e.recorded IS NOT NULL), false),
     bool_or(e."dedupeId" IS NOT NULL OR e.key IS NOT NULL AND (e.overlap IS NOT NULL OR e.replaces IS NOT NULL))
   INTO events, positions, is_alone, is_decided FROM json_populate_recordset(NULL::hub.envelope, emits) e;
-  IF events IS NULL THEN RETURN '{"work":[],"others":[],"deliveries":[]}'; END IF;
+  IF events IS NULL THEN RETURN '{"work":[],"others":[],"leased":[]}'; END IF;
   -- A subscription does not end meanwhile.
   PERFORM pg_advisory_xact_lock_shared(hashtextextended('hub_channel', 7));
   IF max_pending IS NOT NULL THEN
@@ -152,54 +153,54 @@ BEGIN
       RAISE 'pending events reached %', max_pending USING ERRCODE = 'HB001';
     END IF;
   END IF;
-  -- Events of these types, those with an id to remember and those of new queues are decided one after another. Each type is looked
-  -- up by itself: a join may read all of them.
-  SELECT coalesce(array_agg(type), '{}') INTO alone_types FROM (SELECT DISTINCT type FROM unnest(events)) e WHERE is_alone
-    OR (SELECT true FROM hub.queues q WHERE q.type = e.type AND q.is_debounced LIMIT 1)
-    OR (SELECT true FROM hub.queues q WHERE q.triggers IS NOT NULL AND q.triggers ? e.type LIMIT 1)
-    OR (SELECT true FROM hub.waits w WHERE w.event_type = e.type LIMIT 1);
-  -- What is decided one after another may have to start before the rest.
-  IF is_decided OR cardinality(alone_types) > 0 THEN room := 0; END IF;
-  IF room > 0 THEN
+  IF is_decided OR cardinality(starts) = 0 THEN
+    p_member := 0;
+  ELSE
     -- A pause that is under way has the lock: the events wait for it.
     PERFORM FROM hub.members WHERE id = p_member FOR KEY SHARE SKIP LOCKED;
-    IF NOT FOUND THEN room := 0; END IF;
+    IF NOT FOUND THEN p_member := 0; END IF;
   END IF;
-  IF room > 0 THEN
-    began := clock_timestamp();
-    SELECT coalesce(array_agg(q.id), '{}') INTO leasable FROM (SELECT DISTINCT type FROM unnest(events)) t,
-      LATERAL (SELECT * FROM hub.queues WHERE type = t.type AND service = sender OFFSET 0) q
-    WHERE NOT q.is_limited AND (SELECT true FROM hub.member_types m WHERE m.queue = q.id AND m.member = p_member)
-      AND (SELECT p.types = '"all"' OR p.types ? q.type FROM hub.pauses p WHERE p.service = sender) IS NOT TRUE
-      AND (SELECT true FROM hub.events r WHERE r.queue = q.id AND r.state = 'r' ORDER BY r.priority DESC, r.position LIMIT 1) IS NULL;
-    took := clock_timestamp() - began;
-  END IF;
-  WITH sent AS MATERIALIZED (
-    SELECT e.* FROM unnest(events) WITH ORDINALITY e
-    WHERE e."dedupeId" IS NULL AND (e.overlap IS NULL AND e.replaces IS NULL OR e.key IS NULL) AND e.type <> ALL(alone_types)
-  ), routed AS MATERIALIZED (
-    SELECT s.*, q.id AS queue, q.retains_runs, CASE WHEN s."delayMs" > 0 THEN 'd' WHEN q.id <> ALL(leasable) THEN 'r'
-      WHEN row_number() OVER (PARTITION BY s."delayMs" > 0 OR q.id <> ALL(leasable) ORDER BY s.priority DESC, s.ordinality) <= room
-      THEN 'a' ELSE 'r' END AS state
-    FROM sent s, LATERAL (
-      SELECT * FROM hub.queues q WHERE q.type = s.type AND q.is_subscribed AND (s.service IS NULL OR s.service = q.service AND q.retains_runs)
+  -- Events of some types, those with an id to remember and those of new queues are decided one after another. Each type is looked
+  -- up by itself: a join may read all of them.
+  began := clock_timestamp();
+  SELECT coalesce(array_agg(type) FILTER (WHERE x.is_alone), '{}'), coalesce(array_agg(own) FILTER (WHERE own IS NOT NULL), '{}')
+  INTO alone_types, leasable FROM (
+    SELECT type, is_alone
+      OR (SELECT true FROM hub.queues q WHERE q.type = e.type AND q.is_debounced LIMIT 1)
+      OR (SELECT true FROM hub.queues q WHERE q.triggers IS NOT NULL AND q.triggers ? e.type LIMIT 1)
+      OR (SELECT true FROM hub.waits w WHERE w.event_type = e.type LIMIT 1) AS is_alone,
+      CASE WHEN p_member > 0 THEN (
+        SELECT q.id FROM hub.queues q WHERE q.type = e.type AND q.service = sender AND NOT q.is_limited
+          AND (SELECT true FROM hub.member_types m WHERE m.queue = q.id AND m.member = p_member)
+          AND (SELECT p.types = '"all"' OR p.types ? q.type FROM hub.pauses p WHERE p.service = sender) IS NOT TRUE
+          AND (SELECT true FROM hub.events r WHERE r.queue = q.id AND r.state = 'r' ORDER BY r.priority DESC, r.position LIMIT 1) IS NULL
+      ) END AS own
+    FROM (SELECT DISTINCT type FROM unnest(events)) e
+  ) x;
+  took := clock_timestamp() - began;
+  -- What is decided one after another may have to start before the rest.
+  IF cardinality(alone_types) > 0 THEN leasable := '{}'; END IF;
+  WITH stored AS (
+    INSERT INTO hub.events (position, queue, state, priority, accepted_at, due_at, is_run, id, request_id, cause_id, key,
+      depth, delay_ms, replays, trace, parent, body, owner, token, started_at)
+    SELECT positions[n], q.id, CASE WHEN e."delayMs" > 0 THEN 'd' WHEN is_started THEN 'a' ELSE 'r' END::"char", e.priority, t,
+      CASE WHEN e."delayMs" > 0 THEN t + ceil(e."delayMs") END, q.retains_runs, e.id, e."requestId", e."causeId", e.key,
+      e.depth, e."delayMs", e.replays, e.trace, e.parent, e.body,
+      CASE WHEN is_started THEN p_member END, CASE WHEN is_started THEN nextval('hub.tokens') END, CASE WHEN is_started THEN t END
+    FROM (SELECT *, ordinality AS n FROM unnest(events) WITH ORDINALITY) e, LATERAL (
+      SELECT id, retains_runs, starts[n] = 1 AND id = ANY(leasable) AS is_started FROM hub.queues
+      WHERE type = e.type AND is_subscribed AND (e.service IS NULL OR e.service = hub.queues.service AND retains_runs)
       OFFSET 0
     ) q
-  ), stored AS (
-    INSERT INTO hub.events AS e (position, queue, state, priority, accepted_at, due_at, is_run, id, request_id, cause_id, key,
-      depth, delay_ms, replays, trace, parent, body, owner, token, started_at)
-    SELECT positions[ordinality], queue, state::"char", priority, t, CASE WHEN "delayMs" > 0 THEN t + ceil("delayMs") END, retains_runs,
-      id, "requestId", "causeId", key, depth, "delayMs", replays, trace, parent, body,
-      CASE WHEN state = 'a' THEN p_member END, CASE WHEN state = 'a' THEN nextval('hub.tokens') END, CASE WHEN state = 'a' THEN t END
-    FROM routed RETURNING e
+    WHERE e."dedupeId" IS NULL AND (e.overlap IS NULL AND e.replaces IS NULL OR e.key IS NULL) AND e.type <> ALL(alone_types)
+    RETURNING position, queue, state, seq, token, is_run
   )
-  SELECT coalesce(array_agg((e).queue), '{}'), coalesce(array_agg((e).queue) FILTER (WHERE (e).state = 'a'), '{}'),
-    coalesce(array_agg((e).queue) FILTER (WHERE (e).state <> 'a'), '{}'), (SELECT coalesce(array_agg(DISTINCT ordinality), '{}') FROM routed),
-    json_agg(hub.delivery_json(e, (SELECT type FROM hub.queues WHERE id = (e).queue)) ORDER BY (e).priority DESC, (e).position)
-      FILTER (WHERE (e).state = 'a')
-  INTO queues, started, work, routed, deliveries FROM stored;
-  IF cardinality(routed) < cardinality(events) THEN
-    FOR i IN SELECT s FROM generate_subscripts(events, 1) s WHERE s <> ALL(routed) ORDER BY s LOOP
+  SELECT coalesce(array_agg(queue), '{}'), coalesce(array_agg(queue) FILTER (WHERE state = 'a'), '{}'),
+    coalesce(array_agg(queue) FILTER (WHERE state <> 'a'), '{}'), coalesce(array_agg(DISTINCT position), '{}'),
+    json_agg(json_build_array(array_position(positions, position) - 1, seq, token, queue, is_run)) FILTER (WHERE state = 'a')
+  INTO queues, started, work, placed, leased FROM stored;
+  IF cardinality(placed) < cardinality(events) THEN
+    FOR i IN SELECT s FROM generate_subscripts(events, 1) s WHERE positions[s] <> ALL(placed) ORDER BY s LOOP
       SELECT * INTO one FROM hub.accept_alone(events[i], sender, t, positions[i]);
       work := work || one.work;
       IF one.receipt IS NOT NULL THEN others := others || json_build_array(i - 1, one.receipt); END IF;
@@ -211,8 +212,8 @@ BEGIN
     SELECT array_agg(DISTINCT q) INTO work FROM unnest(work) q;
     PERFORM hub.notify_work(work, origin);
   END IF;
-  RETURN json_build_object('work', work, 'others', others, 'deliveries', coalesce(deliveries, '[]'),
-    'floor', CASE WHEN deliveries IS NOT NULL THEN positions[1] END, 'tookMs', extract(epoch FROM took) * 1000);
+  RETURN json_build_object('work', work, 'others', others, 'leased', coalesce(leased, '[]'), 'floor', positions[1],
+    'tookMs', extract(epoch FROM took) * 1000);
 END $$;
 
 -- Accepts one event. Returns the queues that have work, and its receipt unless it was simply stored.
