@@ -256,6 +256,27 @@ export function describeLookups({ advance, consume, counts, next, now, until }: 
       expect((await transport.lookup.request(sent[1]?.requestId ?? '')).events).toEqual([]);
     });
 
+    it('retain the newest events of each type when many of several types end at once', async () => {
+      const shop = await consume(['a', 'b'], { concurrency: 300 });
+      const { transport } = shop;
+      const perType = 2 * retainedRecent;
+      const sent = Array.from({ length: 2 * perType }, (_, n) => envelope(n % 2 === 0 ? 'a' : 'b'));
+      await transport.publish(sent);
+      await until(() => shop.waiting.length === sent.length);
+      const deliveries = sent.map(() => shop.shift());
+      // Every second one of `b` fails.
+      const failures = deliveries.filter(({ envelope: { type } }) => type === 'b').filter((_, n) => n % 2 === 0);
+      await Promise.all(
+        deliveries.map((delivery) => delivery.commit(failures.includes(delivery) ? failed('no') : completed())),
+      );
+      for (const type of ['a', 'b']) {
+        const ended = deliveries.filter((each) => each.envelope.type === type && !failures.includes(each));
+        const found = await Promise.all(ended.map(({ envelope: { id } }) => transport.lookup.find(id)));
+        const isNewest = ended.map((_, index) => index >= ended.length - retainedRecent);
+        expect(found.map((events) => events.length === 1)).toEqual(isNewest);
+      }
+    });
+
     it('list what waits, is delayed and runs beside what has ended', async () => {
       const shop = await consume([{ type: 'a', concurrency: 1 }]);
       const { transport } = shop;

@@ -210,16 +210,6 @@ BEGIN
     LEFT JOIN LATERAL (SELECT due_at FROM hub.waits WHERE queue = x.id AND due_at IS NOT NULL ORDER BY due_at LIMIT 1) w ON true);
 END $$;
 
--- A leased event, as the connection that has it reads it.
-CREATE FUNCTION hub.delivery_json(e hub.events, type text) RETURNS json LANGUAGE sql STABLE AS $$
-  SELECT json_build_object('type', type, 'isRun', e.is_run, 'body', e.body,
-    'entries', CASE WHEN e.is_run AND e.entries > 0 THEN hub.entries_json(e.seq, 0) END,
-    'offers', CASE WHEN e.has_inbox THEN hub.offers_json(e.seq) END,
-    'event', json_build_object('seq', e.seq, 'token', e.token, 'queue', e.queue, 'attempt', e.attempt, 'crashes', e.crashes, 'is_cause', e.is_cause,
-      'id', e.id, 'request_id', e.request_id, 'cause_id', e.cause_id, 'key', e.key, 'depth', e.depth, 'delay_ms', e.delay_ms,
-      'priority', e.priority, 'replays', e.replays, 'is_admitted', e.is_admitted, 'trace', e.trace, 'parent', e.parent))
-$$;
-
 -- Leases events to a connection. Returns them in this order, and their lowest position.
 CREATE FUNCTION hub.lease(seqs bigint[], p_member bigint, t bigint, OUT deliveries json[], OUT floor bigint) LANGUAGE plpgsql AS $$
 DECLARE
@@ -235,10 +225,18 @@ BEGIN
   ), leased AS (
     UPDATE hub.events e SET state = 'a', owner = p_member, token = nextval('hub.tokens'), started_at = t,
       is_run = is_run OR retains_runs, holds_key = holds_key OR takes_key
-    FROM found WHERE e.seq = found.seq RETURNING e, found.started_at, found.place, found.type
+    FROM found WHERE e.seq = found.seq
+    RETURNING e.seq, e.token, e.queue, e.position, e.accepted_at, e.attempt, e.crashes, e.is_cause, e.is_admitted, e.id, e.request_id,
+      e.cause_id, e.key, e.depth, e.delay_ms, e.priority, e.replays, e.trace, e.parent, e.body, e.is_run, e.entries, e.has_inbox,
+      found.started_at, found.place, found.type
   )
-  SELECT array_agg((e).queue), array_agg(CASE WHEN started_at IS NULL THEN 'w' ELSE '~' END), array_agg((t - (e).accepted_at)::float8),
-    array_agg(hub.delivery_json(e, type) ORDER BY place), min((e).position)
+  SELECT array_agg(queue), array_agg(CASE WHEN started_at IS NULL THEN 'w' ELSE '~' END), array_agg((t - accepted_at)::float8),
+    array_agg(json_build_object('type', type, 'isRun', is_run, 'body', body,
+      'entries', CASE WHEN is_run AND entries > 0 THEN hub.entries_json(seq, 0) END,
+      'offers', CASE WHEN has_inbox THEN hub.offers_json(seq) END,
+      'event', json_build_object('seq', seq, 'token', token, 'queue', queue, 'attempt', attempt, 'crashes', crashes, 'is_cause', is_cause,
+        'id', id, 'request_id', request_id, 'cause_id', cause_id, 'key', key, 'depth', depth, 'delay_ms', delay_ms,
+        'priority', priority, 'replays', replays, 'is_admitted', is_admitted, 'trace', trace, 'parent', parent)) ORDER BY place), min(position)
   INTO queues, names, waited, deliveries, floor FROM leased;
   PERFORM hub.count_all(t, queues, names, waited);
 END $$;

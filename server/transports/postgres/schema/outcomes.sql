@@ -145,6 +145,9 @@ DECLARE
   all_outcomes hub.outcome[];
   results text[];
   done int[];
+  has_follow_ups boolean;
+  seqs bigint[];
+  beyond bigint[] := '{}';
   follow_ups json;
   queues int[];
   names text[] := '{}';
@@ -154,33 +157,44 @@ DECLARE
   each int;
   i int;
 BEGIN
-  SELECT array_agg(x) INTO all_outcomes FROM json_populate_recordset(NULL::hub.outcome, outcomes) x;
+  SELECT array_agg(x), array_agg(x.seq) FILTER (WHERE x.status = 'completed'), bool_or(json_array_length(x."followUps") > 0)
+  INTO all_outcomes, seqs, has_follow_ups
+  FROM json_populate_recordset(NULL::hub.outcome, outcomes) x;
   results := array_fill('ok'::text, ARRAY[cardinality(all_outcomes)]);
+  IF cardinality(seqs) > 50 THEN
+    -- Of which the same call has 50 newer ones of the queue: they would be dropped.
+    SELECT coalesce(array_agg(seq), '{}') INTO beyond FROM (
+      SELECT x.seq, row_number() OVER (PARTITION BY e.queue ORDER BY n DESC) AS age
+      FROM unnest(seqs) WITH ORDINALITY x(seq, n), LATERAL (SELECT queue FROM hub.events WHERE seq = x.seq OFFSET 0) e
+    ) y WHERE age > 50;
+  END IF;
   -- Events that nothing else depends on end together.
-  WITH completed AS MATERIALIZED (
-    SELECT x.seq, x.token, x."durationMs", x.ordinality AS n FROM unnest(all_outcomes) WITH ORDINALITY x
-    WHERE x.status = 'completed' AND NOT x."isOverdue" AND x."isFiltered" IS NOT TRUE
-  ), gone AS (
-    DELETE FROM hub.events e USING completed c
+  WITH gone AS (
+    DELETE FROM hub.events e USING (
+      SELECT x.seq, x.token, x."durationMs", x.ordinality AS n FROM unnest(all_outcomes) WITH ORDINALITY x
+      WHERE x.status = 'completed' AND NOT x."isOverdue" AND x."isFiltered" IS NOT TRUE OFFSET 0
+    ) c
     -- Found by its number: the index by owners has the rows of leases that have ended while any transaction lasts.
     WHERE e.seq = c.seq AND e.token = c.token AND e.owner IS NOT DISTINCT FROM p_member AND e.state = 'a' AND NOT e.is_run AND e.dedupe IS NULL
       AND NOT e.skips AND e.parent IS NULL AND NOT e.holds_key AND e.needs = 0 AND NOT e.has_inbox
-    RETURNING e.*, c."durationMs", c.n
+    RETURNING e.seq, e.queue, e.id, e.request_id, e.cause_id, e.attempt, e.attempts, e.accepted_at, e.started_at, e.depth, e.delay_ms,
+      e.priority, e.replays, c."durationMs", c.n
   ), kept AS (
     INSERT INTO hub.ended (seq, queue, id, request_id, status, accepted_at, ended_at, is_recent, is_run, is_dead, event)
     SELECT seq, queue, id, request_id, 'c', accepted_at, t, true, false, false, json_build_object('seq', seq, 'id', id,
       'request_id', request_id, 'cause_id', cause_id, 'attempt', attempt, 'attempts', attempts, 'accepted_at', accepted_at,
       'started_at', started_at, 'depth', depth, 'delay_ms', delay_ms, 'priority', priority, 'replays', replays)
-    FROM (SELECT *, row_number() OVER (PARTITION BY queue ORDER BY n DESC) AS age FROM gone) g WHERE age <= 50 ORDER BY n
+    FROM gone WHERE seq <> ALL(beyond) ORDER BY n
   )
   SELECT coalesce(array_agg(n), '{}'), coalesce(array_agg(queue), '{}'), coalesce(array_agg("durationMs"), '{}')
   INTO done, queues, amounts FROM gone;
   IF cardinality(done) > 0 THEN
-    SELECT json_agg(f ORDER BY x.ordinality, f.ordinality) INTO follow_ups FROM unnest(all_outcomes) WITH ORDINALITY x, json_array_elements(x."followUps") WITH ORDINALITY f(f)
-    WHERE x.ordinality = ANY(done);
-    IF follow_ups IS NOT NULL THEN PERFORM hub.accept(follow_ups, sender); END IF;
-    SELECT array_agg(q.id) INTO freed FROM hub.queues q WHERE q.id = ANY(queues) AND q.is_limited;
-    freed := coalesce(freed, '{}');
+    IF has_follow_ups THEN
+      SELECT json_agg(f ORDER BY x.ordinality, f.ordinality) INTO follow_ups FROM unnest(all_outcomes) WITH ORDINALITY x, json_array_elements(x."followUps") WITH ORDINALITY f(f)
+      WHERE x.ordinality = ANY(done);
+      IF follow_ups IS NOT NULL THEN PERFORM hub.accept(follow_ups, sender); END IF;
+    END IF;
+    freed := ARRAY(SELECT q.id FROM hub.queues q WHERE q.id = ANY(queues) AND q.is_limited);
     names := array_fill('e'::text, ARRAY[cardinality(queues)]);
   END IF;
   FOR i IN 1..cardinality(all_outcomes) LOOP
