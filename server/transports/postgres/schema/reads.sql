@@ -46,20 +46,31 @@ CREATE FUNCTION hub.is_retained(e hub.ended) RETURNS boolean LANGUAGE sql STABLE
     OR EXISTS (SELECT FROM hub.watchers w WHERE w.seq = e.seq AND w.kind = 'x')))
 $$;
 
+-- Pending events of a request. One statement for each index.
+CREATE FUNCTION hub.pending_of(p_request text) RETURNS SETOF hub.events LANGUAGE sql STABLE AS $$
+  SELECT * FROM hub.events WHERE hashtextextended(id, 0) = hashtextextended(p_request, 0) AND id = p_request AND request_id = p_request
+  UNION ALL
+  SELECT * FROM hub.events WHERE hashtextextended(request_id, 0) = hashtextextended(p_request, 0) AND request_id = p_request AND request_id <> id
+$$;
+
+-- Ended events of a request.
+CREATE FUNCTION hub.ended_of(p_request text) RETURNS SETOF hub.ended LANGUAGE sql STABLE AS $$
+  SELECT * FROM hub.ended WHERE hashtextextended(id, 0) = hashtextextended(p_request, 0) AND id = p_request AND request_id = p_request
+  UNION ALL
+  SELECT * FROM hub.ended WHERE hashtextextended(request_id, 0) = hashtextextended(p_request, 0) AND request_id = p_request AND request_id <> id
+$$;
+
 CREATE FUNCTION hub.find_events(p_id text, p_request text, with_body boolean, max_events int) RETURNS json LANGUAGE sql STABLE AS $$
   SELECT coalesce(json_agg(found), '[]') FROM (
     (SELECT hub.event_json(e, with_body, 0) AS found FROM hub.events e
       WHERE hashtextextended(e.id, 0) = hashtextextended(p_id, 0) AND e.id = p_id LIMIT max_events)
     UNION ALL
-    (SELECT hub.event_json(e, with_body, 0) FROM hub.events e
-      WHERE hashtextextended(e.request_id, 0) = hashtextextended(p_request, 0) AND e.request_id = p_request ORDER BY position LIMIT max_events)
+    (SELECT hub.event_json(e, with_body, 0) FROM hub.pending_of(p_request) e ORDER BY position LIMIT max_events)
     UNION ALL
     (SELECT hub.ended_json(e, with_body, 0) FROM hub.ended e
       WHERE hashtextextended(e.id, 0) = hashtextextended(p_id, 0) AND e.id = p_id AND hub.is_retained(e) LIMIT max_events)
     UNION ALL
-    (SELECT hub.ended_json(e, with_body, 0) FROM hub.ended e
-      WHERE hashtextextended(e.request_id, 0) = hashtextextended(p_request, 0) AND e.request_id = p_request AND hub.is_retained(e)
-      ORDER BY number LIMIT max_events)
+    (SELECT hub.ended_json(e, with_body, 0) FROM hub.ended_of(p_request) e WHERE hub.is_retained(e) ORDER BY number LIMIT max_events)
   ) all_events
 $$;
 
@@ -214,20 +225,20 @@ DECLARE
   erased_runs int[];
   each int;
   run bigint;
+  numbers bigint[] := ARRAY(SELECT number FROM hub.ended_of(p_request));
 BEGIN
   WITH letters AS (
     UPDATE hub.ended SET is_dead = false, body = CASE WHEN is_run THEN body END
-    WHERE hashtextextended(request_id, 0) = hashtextextended(p_request, 0) AND request_id = p_request AND is_dead RETURNING queue
+    WHERE number = ANY(numbers) AND is_dead RETURNING queue
   ) SELECT coalesce(array_agg(queue), '{}') INTO erased_letters FROM letters;
   WITH runs AS (
     UPDATE hub.ended SET body = 'null', result = NULL, waits = '[]'
-    WHERE hashtextextended(request_id, 0) = hashtextextended(p_request, 0) AND request_id = p_request AND is_run RETURNING queue, seq
+    WHERE number = ANY(numbers) AND is_run RETURNING queue, seq
   ), removed AS (DELETE FROM hub.entries USING runs WHERE entries.seq = runs.seq)
   SELECT coalesce(array_agg(queue), '{}') INTO erased_runs FROM runs;
   DELETE FROM hub.log_entries l USING hub.ended e, hub.queues q
-  WHERE hashtextextended(e.request_id, 0) = hashtextextended(p_request, 0) AND e.request_id = p_request AND q.id = e.queue AND l.log = ANY (hub.run_logs(q.service, e.id));
-  DELETE FROM hub.ended WHERE hashtextextended(request_id, 0) = hashtextextended(p_request, 0) AND request_id = p_request
-    AND NOT (is_recent OR is_run OR is_dead);
+  WHERE e.number = ANY(numbers) AND q.id = e.queue AND l.log = ANY (hub.run_logs(q.service, e.id));
+  DELETE FROM hub.ended WHERE number = ANY(numbers) AND NOT (is_recent OR is_run OR is_dead);
   FOR run IN SELECT DISTINCT seq FROM hub.kept_events WHERE request_id = p_request ORDER BY seq LOOP
     PERFORM FROM hub.events WHERE seq = run FOR UPDATE;
     DELETE FROM hub.kept_events WHERE seq = run AND request_id = p_request;
@@ -235,8 +246,7 @@ BEGIN
   END LOOP;
   FOR each IN SELECT DISTINCT q FROM unnest(erased_letters || erased_runs) q LOOP PERFORM hub.changed(each); END LOOP;
   RETURN json_build_object('deadLetters', cardinality(erased_letters), 'runs', cardinality(erased_runs),
-    'pending', (SELECT count(*) FROM hub.events
-      WHERE hashtextextended(request_id, 0) = hashtextextended(p_request, 0) AND request_id = p_request));
+    'pending', (SELECT count(*) FROM hub.pending_of(p_request)));
 END $$;
 
 CREATE TYPE hub.type_counts AS (

@@ -97,7 +97,8 @@ CREATE INDEX events_owner ON hub.events (owner) WHERE state = 'a';
 CREATE INDEX events_order ON hub.events (queue, position);
 -- Ids are indexed by their hash: an entry of an index has a maximum length.
 CREATE INDEX events_id ON hub.events (hashtextextended(id, 0));
-CREATE INDEX events_request ON hub.events (hashtextextended(request_id, 0));
+-- The id of a request is that of its first event, as a rule: such an event is found by its own id.
+CREATE INDEX events_request ON hub.events (hashtextextended(request_id, 0)) WHERE request_id <> id;
 CREATE UNIQUE INDEX events_window ON hub.events (queue, (coalesce('=' || key, ''))) WHERE in_window;
 
 -- Slots that handlers keep although their attempt has its outcome. `reason`: the error with which it ended from outside.
@@ -230,7 +231,7 @@ CREATE TABLE hub.ended (
 CREATE INDEX ended_id ON hub.ended (hashtextextended(id, 0));
 CREATE INDEX ended_seq ON hub.ended (seq) WHERE is_run;
 CREATE INDEX ended_listed ON hub.ended (queue, seq) WHERE is_run;
-CREATE INDEX ended_request ON hub.ended (hashtextextended(request_id, 0));
+CREATE INDEX ended_request ON hub.ended (hashtextextended(request_id, 0)) WHERE request_id <> id;
 CREATE INDEX ended_recent ON hub.ended (queue, number) WHERE is_recent AND status <> 'f';
 CREATE INDEX ended_failed ON hub.ended (queue, number) WHERE is_recent AND status = 'f';
 CREATE INDEX ended_completed_runs ON hub.ended (queue, number) WHERE is_run AND status = 'c';
