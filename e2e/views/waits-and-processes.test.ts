@@ -84,7 +84,7 @@ test('waits show run, tool, start, time limit and the code that approves', async
   await expect(page.locator('main')).not.toContainText(approvalId);
   await expect(page.getByRole('row', { name: 'ship scanned 1' })).toBeVisible();
   const parcel = page.getByRole('row', { name: /parcel\.scanned/ });
-  await expect(parcel.locator('[data-label="Waits for"]')).toContainText('event parcel.scanned');
+  await expect(parcel.getByRole('rowheader')).toContainText('event parcel.scanned');
   await expect(parcel.locator('[data-label="Until"]')).toContainText('in 1 d');
   await expectAccessible(page);
   await expectNoOverflow(page);
@@ -135,7 +135,7 @@ test('an agent shows its recent runs, and each run its turns and tool calls', as
   await run.getByRole('link', { name: /^[\da-f]{8}$/ }).click();
   const names = page.locator('.trace-name');
   const folded = [
-    /turn 1find_order \d+ ms1,640 in, 212 out · 0\.0021/,
+    /turn 1find_order (<1|\d+) ms1,640 in, 212 out · 0\.0021/,
     /turn 2model/,
     /mailtool.*the model received an error/,
     /turn 3model/,
@@ -243,14 +243,13 @@ test('new views: headings, tables with captions, and a text for each state', { t
       - heading "Approvals 1" [level=3]
       - table "Calls of tools that wait for an approval":
         - rowgroup:
-          - row "Run Call Since Until Decision"
+          - row "Run Since Until Decision"
         - rowgroup:
           - row:
             - rowheader:
               - link "ticket.opened"
               - link "${short}"
               - button "Copy the event id ${short}"
-            - cell "turn 3 / refund"
             - cell /now|ago/
             - cell /in 2 h/
             - cell "Copy code":
@@ -258,14 +257,13 @@ test('new views: headings, tables with captions, and a text for each state', { t
       - heading "Other waits 1" [level=3]
       - table "Steps that wait":
         - rowgroup:
-          - row "Run Waits for Since Until"
+          - row "Run Since Until"
         - rowgroup:
           - row:
             - rowheader "ship scanned 1":
               - link "ship"
           - row:
-            - rowheader /shop/
-            - cell "event parcel.scanned"
+            - rowheader /shop · event parcel.scanned/
   `);
   await page.goto(`${origin}/#/agents/support?every=off`);
   await expect(page.getByRole('region', { name: /^Recent runs of support/ })).toMatchAriaSnapshot(`

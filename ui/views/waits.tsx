@@ -22,8 +22,8 @@ export interface WaitsProps {
   readonly navigation: Navigation;
 }
 
-const APPROVAL_COLUMNS = ['Run', 'Call', 'Since', 'Until', 'Decision'] as const;
-const WAIT_COLUMNS = ['Run', 'Waits for', 'Since', 'Until'] as const;
+const WAIT_COLUMNS = ['Run', 'Since', 'Until'] as const;
+const APPROVAL_COLUMNS = [...WAIT_COLUMNS, 'Decision'] as const;
 
 /** Numbers of rows that are shown first: the lists may have hundreds. */
 const SHOWN_APPROVALS = 5;
@@ -116,7 +116,11 @@ export function Waits({ monitor, navigation }: WaitsProps): JSX.Element {
                           columns={WAIT_COLUMNS.length}
                           now={now}
                         >
-                          {(wait) => <WaitRow key={keyOf(wait)} wait={wait} now={now} query={query} />}
+                          {(wait) => (
+                            <tr key={keyOf(wait)}>
+                              <RunCells wait={wait} now={now} query={query} />
+                            </tr>
+                          )}
                         </Group>
                       );
                     }}
@@ -145,15 +149,7 @@ function ApprovalRow({ wait, now, query, transport }: RowProps & { transport: st
   const code = event && approveCode({ runId: wait.id, step: step.name, type: event.type }, transport);
   return (
     <tr>
-      <th scope="row">
-        <TypeLink class="view-table-name" kind={wait.kind} type={wait.type} query={query} />
-        <RunId wait={wait} query={query} />
-      </th>
-      <ViewTableCell label="Call">
-        <Name>{step.name}</Name>
-      </ViewTableCell>
-      <SinceCell wait={wait} now={now} />
-      <UntilCell wait={wait} now={now} />
+      <RunCells wait={wait} now={now} query={query} />
       <ViewTableCell label="Decision">
         <DecideActions
           wait={wait}
@@ -202,47 +198,30 @@ function ListedCount({ count, isTruncated }: { count: number; isTruncated: boole
   return (
     <span class="chip-count">
       {formatCount(count)}
-      {isTruncated && '+'}
+      {isTruncated && ' or more'}
     </span>
   );
 }
 
-function WaitRow({ wait, now, query }: RowProps): JSX.Element {
+function RunCells({ wait: { id, kind, type, service, step }, now, query }: RowProps): JSX.Element {
+  const isApproval = step.kind === 'approval';
+  const { since = now, dueAt } = step.waitsFor ?? {};
   return (
-    <tr>
+    <>
       <th scope="row">
-        <RunId wait={wait} query={query} />
+        {isApproval && <TypeLink class="view-table-name" kind={kind} type={type} query={query} />}
+        <ViewTableNote>
+          <IdLink id={id} name={kind === 'workflow' ? 'run' : 'event'} query={query} /> <bdi>{service}</bdi> ·{' '}
+          <bdi>{isApproval ? step.name : waitText(step)}</bdi>
+        </ViewTableNote>
       </th>
-      <ViewTableCell label="Waits for">{waitText(wait.step)}</ViewTableCell>
-      <SinceCell wait={wait} now={now} />
-      <UntilCell wait={wait} now={now} />
-    </tr>
-  );
-}
-
-function RunId({ wait: { id, kind, service }, query }: Pick<RowProps, 'wait' | 'query'>): JSX.Element {
-  return (
-    <ViewTableNote>
-      <IdLink id={id} name={kind === 'workflow' ? 'run' : 'event'} query={query} /> <bdi>{service}</bdi>
-    </ViewTableNote>
-  );
-}
-
-function SinceCell({ wait: { step }, now }: Pick<RowProps, 'wait' | 'now'>): JSX.Element {
-  const since = step.waitsFor?.since ?? now;
-  return (
-    <ViewTableCell label="Since">
-      <Ago at={since} now={now} />
-    </ViewTableCell>
-  );
-}
-
-function UntilCell({ wait: { step }, now }: Pick<RowProps, 'wait' | 'now'>): JSX.Element {
-  const { dueAt } = step.waitsFor ?? {};
-  return (
-    <ViewTableCell label="Until">
-      {dueAt === undefined ? 'no limit' : <MomentAndAge at={dueAt} now={now} />}
-    </ViewTableCell>
+      <ViewTableCell label="Since">
+        <Ago at={since} now={now} />
+      </ViewTableCell>
+      <ViewTableCell label="Until">
+        {dueAt === undefined ? 'no limit' : <MomentAndAge at={dueAt} now={now} />}
+      </ViewTableCell>
+    </>
   );
 }
 
