@@ -61,8 +61,9 @@ test.describe('what a screen reader reads of a hub in trouble', { tag: '@any-wid
     await page.goto(`${dashboard.origin}/#/requests/${REQUEST_ID}`);
     await expect(page.locator('main')).toMatchAriaSnapshot(`
       - main:
-        - region /Request 4be0643f-.*/:
-          - heading /Request 4be0643f-.*/ [level=2]
+        - region /order.created 4be0643f-.*/:
+          - heading /order.created 4be0643f-.*/ [level=2]:
+            - link "order.created"
           - term: Status
           - definition: 1 failed
           - term: So far
@@ -74,10 +75,7 @@ test.describe('what a screen reader reads of a hub in trouble', { tag: '@any-wid
           - term: Pending
           - definition: "1"
           - region /Event 4be0643f-.*/:
-            - term: Event type
-            - definition:
-              - link "order.created"
-            - term: Id
+            - term: Event
             - definition:
               - link "4be0643f"
               - button "Copy the event id 4be0643f"

@@ -69,3 +69,14 @@ test('rows stay in place while one has the focus', async () => {
   await page.pass(0);
   expect(shownTypes()[0]).toBe('order.paid');
 });
+
+test('many types without events are one line, which lists them', async () => {
+  const api = shop();
+  const unused = Array.from({ length: 9 }, (_, index) => eventOf(`unused.${index}`, countsOf()));
+  api.events = [eventOf('order.paid', countsOf(5)), ...unused];
+  const page = await openPage(api);
+  expect(shownTypes()).toEqual(['order.paid']);
+  await page.click(screen.getByRole('button', { name: '9 types without events yet' }));
+  expect(location.hash).toBe('#/?show=never');
+  expect(shownTypes()).toHaveLength(9);
+});

@@ -1,6 +1,7 @@
 import type { ReadonlySignal } from '@preact/signals';
 import type { JSX, RefObject } from 'preact';
 import { useMemo, useRef } from 'preact/hooks';
+import { formatCount } from '../format/number.js';
 import { Icon } from '../shared/icon.js';
 import { useInteraction, useVisibleRange } from '../shared/use-element.js';
 import { type EventRow, failureLevel, type Reading } from '../state/event-row.js';
@@ -12,9 +13,12 @@ import { type EventGroup, groupItems, type ListItem } from './event-groups.js';
 import { holdOrder } from './event-list.js';
 import { partedNames, TypeName } from './type-name.js';
 
+/** Number of types without events from which they are one line. */
+const MAX_UNSEEN = 8;
+
 export interface EventTableProps {
   readonly store: HubStore;
-  /** Rows to show, in the current sort order. */
+  /** Rows to show, in the current sort order. Many without events are one line at its end. */
   readonly order: readonly EventRow[];
   readonly navigation: Navigation;
   readonly focusRef: RefObject<RowFocus | null>;
@@ -32,7 +36,11 @@ export function EventTable({ store, order: fresh, navigation, focusRef }: EventT
   const parted = useMemo(() => partedNames(rows.keys()), [rows]);
   const reading = store.reading.value;
   const order = useOrder(fresh, [q, sort, dir, show, selection?.from, selection?.to].join('\n'), isActive, rows);
-  const items: readonly ListItem[] = group === 'prefix' ? groupItems(order, closed) : order;
+  const isWhole = show === 'all' && sort === 'status' && group === 'none' && q.trim() === '';
+  const seen = order.filter(({ status }) => status !== 'never');
+  const unseen = isWhole && seen.length > 0 ? order.length - seen.length : 0;
+  const listed = unseen > MAX_UNSEEN ? seen : order;
+  const items: readonly ListItem[] = group === 'prefix' ? groupItems(listed, closed) : listed;
   const shownTypes = (): string[] => items.flatMap((item) => (item.kind === 'row' ? item.type : []));
   const { openType } = navigation;
   const wanted = useRowFocus(focusRef, shownTypes, openType.value ?? focusedType, (type) => {
@@ -88,6 +96,13 @@ export function EventTable({ store, order: fresh, navigation, focusRef }: EventT
           )}
         </tbody>
       </table>
+      {listed !== order && (
+        <p class="table-note">
+          <button type="button" class="attention-more" onClick={() => navigation.go({ show: 'never' })}>
+            {formatCount(unseen)} types without events yet
+          </button>
+        </p>
+      )}
       <p class="table-note">
         {isActive && order !== fresh ? 'The order is held while the pointer or focus is in the table.' : ''}
       </p>
