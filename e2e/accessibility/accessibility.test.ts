@@ -129,7 +129,7 @@ test('reduced motion stops animations', { tag: '@any-width' }, async ({ page, se
     },
   });
   await hub.emit('order.paid', {});
-  await page.goto(`${origin}/#/workflows`);
+  await page.goto(`${origin}/#/workflows/fulfil`);
   const animations = (): Promise<number> => page.evaluate('document.getAnimations().length');
   await expect.poll(animations).toBeGreaterThan(0);
   await page.emulateMedia({ reducedMotion: 'reduce' });

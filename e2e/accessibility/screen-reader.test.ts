@@ -190,17 +190,23 @@ const fulfilRuns = `
             - strong: FatalError
             - text: no such address`;
 
-test('workflows: one article each, with lists of steps and runs', { tag: '@any-width' }, async ({ page, serve }) => {
+test('workflows: a table with row headers', { tag: '@any-width' }, async ({ page, serve }) => {
+  await page.setViewportSize({ width: 1_280, height: 800 });
   await openShop(page, serve, '#/workflows?every=1');
   await expect(page.getByRole('region', { name: 'Workflows' })).toMatchAriaSnapshot(`
     - heading "Workflows" [level=2]
-    - article "fulfil":
-      - heading "fulfil" [level=3]:
-        - link "fulfil"
-      - paragraph: From the payment to the parcel.
-      - term: Failed
-      - definition: "1"${fulfilGraph}
-      - heading "Recent runs failed first · bars show shares of step time" [level=4]${fulfilRuns}
+    - table "Workflows":
+      - rowgroup:
+        - row "Workflow Last run Waiting now Running now Failed 5 min p50 10 runs"
+      - rowgroup:
+        - row:
+          - rowheader /fulfil From the payment to the parcel\\. .*failed in 5 min/:
+            - link "fulfil"
+          - cell /Failed/
+          - cell "0"
+          - cell "0"
+          - cell "1 100%"
+          - cell "—"
   `);
 });
 

@@ -243,7 +243,7 @@ test('every other view of a hub in trouble is accessible', { tag: '@any-width' }
     ['#/events/payment.requested', '×18'],
     ['#/?group=prefix', 'payment'],
     ['#/?range=7d', 'refund.requested'],
-    ['#/workflows', 'failed first · bars show shares of step time'],
+    ['#/workflows', 'Last run'],
     ['#/agents', 'small-1'],
   ] as const) {
     await page.goto(`${dashboard.origin}/${hash}`);

@@ -67,7 +67,7 @@ test('a pipeline step links to its agent, and the agent to its steps', { tag: '@
   serve,
 }) => {
   const { origin } = await serve({ register: registerSupport });
-  await page.goto(`${origin}/#/workflows`);
+  await page.goto(`${origin}/#/workflows/answer`);
   const steps = page.getByRole('list', { name: 'answer, from start to end' }).getByRole('listitem');
   await steps
     .filter({ hasText: /^triage/ })

@@ -81,9 +81,9 @@ async function expectRun(page: Page, ...steps: readonly (string | RegExp)[]): Pr
 test('steps show the progress of a run', async ({ page, serve }) => {
   const { register, pick, ship } = fulfilHub();
   const { origin, hub } = await serve({ register });
-  await page.goto(`${origin}/#/workflows?every=1`);
+  await page.goto(`${origin}/#/workflows/fulfil?every=1`);
   await expect(graphStep(page, 'pick')).toHaveText('pick—');
-  await expect(page.getByText('None yet.')).toBeVisible();
+  await expect(page.getByText('No such run is retained.')).toBeVisible();
 
   await hub.emit('order.paid', true);
   await pick.entered;
@@ -161,10 +161,11 @@ test('is accessible with active and completed runs', async ({ page, serve }) => 
   const { origin, hub } = await serve({ register });
   pick.open();
   await hub.emit('order.paid', true);
-  await page.goto(`${origin}/#/workflows?every=1`);
+  await page.goto(`${origin}/#/workflows/fulfil?every=1`);
   await expect(graphStep(page, 'ship')).toContainText('Running');
   await expectAccessible(page);
-  await page.goto(`${origin}/#/workflows/fulfil`);
-  await expect(page.getByRole('link', { name: 'All workflows' })).toBeVisible();
+  await page.getByRole('link', { name: 'All workflows' }).click();
+  await expect(page.getByRole('row', { name: /^fulfil/ }).locator('[data-label="Running, now"]')).toHaveText('1');
   await expectAccessible(page);
+  await expectNoOverflow(page);
 });

@@ -113,12 +113,12 @@ export interface StepSelection {
   readonly isCut: boolean;
 }
 
-/** Returns the steps that runs reached, each with a button that selects its runs, unless there is no `selection`. */
-export function reachedSteps(steps: readonly ReachedStep[], selection: StepSelection | null): readonly GraphStep[] {
+/** Returns the steps that runs reached, each with a button that selects its runs. */
+export function reachedSteps(steps: readonly ReachedStep[], selection: StepSelection): readonly GraphStep[] {
   return steps.map((step) => ({
     name: step.name,
     status: step.failed > 0 ? 'failed' : step.waiting > 0 ? 'suspended' : 'completed',
-    shown: JSON.stringify([step, selection?.selected === step.name, selection?.isCut]),
+    shown: JSON.stringify([step, selection.selected === step.name, selection.isCut]),
     content: () => <ReachedNode step={step} selection={selection} />,
   }));
 }
@@ -132,32 +132,26 @@ export function reachedStages(steps: readonly Pick<ReachedStep, 'stage'>[]): rea
 
 interface ReachedNodeProps {
   readonly step: ReachedStep;
-  readonly selection: StepSelection | null;
+  readonly selection: StepSelection;
 }
 
 /** Step that runs reached, with its median duration, the runs that wait in it and those that failed in it. */
 function ReachedNode({ step, selection }: ReachedNodeProps): JSX.Element {
   const { name, times, isCut, waiting, failed, failureRatio, medianMs } = step;
-  const isSelected = selection?.selected === name;
+  const isSelected = selection.selected === name;
   const share = failureRatio === undefined ? '' : `, ${formatPercent(failureRatio)} of the newest that ended it`;
   return (
     <>
       <span class="node-line">
-        {selection === null ? (
-          <span class="node-name" title={name}>
-            <bdi>{name}</bdi>
-          </span>
-        ) : (
-          <button
-            type="button"
-            class="node-name"
-            aria-pressed={isSelected}
-            title={`${name}: show the runs that wait or failed here`}
-            onClick={() => selection.select(isSelected ? null : name)}
-          >
-            <bdi>{name}</bdi>
-          </button>
-        )}
+        <button
+          type="button"
+          class="node-name"
+          aria-pressed={isSelected}
+          title={`${name}: show the runs that wait or failed here`}
+          onClick={() => selection.select(isSelected ? null : name)}
+        >
+          <bdi>{name}</bdi>
+        </button>
         {times > 1 && (
           <span class="muted">
             ×{formatCount(times)}
@@ -173,7 +167,7 @@ function ReachedNode({ step, selection }: ReachedNodeProps): JSX.Element {
               <Icon name="clock" />
               <span class="visually-hidden">Waiting now: </span>
               {formatCount(waiting)}
-              {selection?.isCut && '+'}
+              {selection.isCut && '+'}
             </span>
           )}
           {failed > 0 && (

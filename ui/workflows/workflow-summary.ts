@@ -56,7 +56,8 @@ export function summarizeSteps({ steps, runs }: WorkflowOverview): readonly Step
   });
 }
 
-function summarizeFunction(runs: readonly RunIntrospection[]): StepSummary {
+/** Summarizes the recent runs of a workflow as one step. */
+export function summarizeFunction(runs: readonly RunIntrospection[]): StepSummary {
   const counts = { ...NONE };
   for (const { status } of runs) counts[status]++;
   const ended = counts.completed + counts.failed;

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { RunIntrospection } from '../../server/dashboard/protocol.js';
 import { createFakeApi, type FakeApi } from '../testing/fake-api.js';
 import { openPage } from '../testing/open-page.js';
-import { agentOf, countsOf, eventOf, runOf, SERVER_NOW, workflowOf } from '../testing/test-data.js';
+import { agentOf, countsOf, eventOf, recentOf, runOf, SERVER_NOW, workflowOf } from '../testing/test-data.js';
 
 function shop(): FakeApi {
   const api = createFakeApi([eventOf('order.paid', countsOf(7))]);
@@ -36,57 +36,50 @@ function graph(name: string): (string | null)[] {
 }
 
 test('a graph lists the trigger, the steps and the follow-up events', async () => {
-  await openPage(shop(), '#/workflows');
+  const page = await openPage(shop(), '#/workflows/fulfil');
   expect(graph('fulfil')).toEqual([
     'Triggerorder.paid',
     'pick9 msFailure rate: 33.3%',
     'ship—Running: 1',
     'On failureorder.stuck',
   ]);
-  expect(graph('onboard')).toEqual(['greet—']);
   expect(screen.getByRole('link', { name: 'order.paid' }).getAttribute('href')).toBe('#/events/order.paid');
+  page.close();
+  await openPage(shop(), '#/workflows/onboard');
+  expect(graph('onboard')).toEqual(['greet—']);
 });
 
-test('what is pending is one count, with its parts', async () => {
+test.each([
+  ['41 active3 suspended', '0', countsOf(9, 0, { pending: 4, active: 1, suspended: 3 })],
+  ['2all suspended', '21 cancelled', countsOf(9, 2, { pending: 2, suspended: 2, cancelled: 1 })],
+])('what is pending is one count, with its parts: %s', async (pending, failed, metrics) => {
   const api = createFakeApi([]);
-  const metrics = [
-    countsOf(9, 0, { pending: 4, active: 1, suspended: 3 }),
-    countsOf(9, 2, { pending: 2, suspended: 2, cancelled: 1 }),
+  api.workflows = [workflowOf('fulfil', [], { metrics })];
+  await openPage(api, '#/workflows/fulfil');
+  expect(screen.getByText('Pending now').nextSibling?.textContent).toBe(pending);
+  expect(screen.getByText('Failed', { selector: 'dt' }).nextSibling?.textContent).toBe(failed);
+});
+
+test('a table lists the workflows, those with problems first', async () => {
+  const api = shop();
+  const problem = { kind: 'failing', severity: 'error', workflow: 'onboard', failed: 2, ended: 8 } as const;
+  api.health = { status: 'failing', problems: [problem], problemCount: 1 };
+  api.workflows = [
+    ...api.workflows,
+    workflowOf('bill', [], {
+      metrics: countsOf(9, 2, { pending: 5, active: 1, suspended: 3 }),
+      recent: recentOf({ received: 0, completed: 6, failed: 3, cancelled: 1, retried: 0 }),
+      runs: [
+        runOf('run-2', 'suspended', []),
+        runOf('run-1', 'completed', [], { acceptedAt: SERVER_NOW - 9_000, endedAt: SERVER_NOW - 2_000 }),
+      ],
+    }),
   ];
-  api.workflows = metrics.map((counts, index) => workflowOf(`w${index}`, [], { metrics: counts }));
   await openPage(api, '#/workflows');
-  const pending = screen.getAllByText('Pending now').map(({ nextSibling }) => nextSibling?.textContent);
-  expect(pending).toEqual(['41 active3 suspended', '2all suspended']);
-  expect(screen.getAllByText('Failed').map(({ nextSibling }) => nextSibling?.textContent)).toEqual([
-    '0',
-    '21 cancelled',
-  ]);
-});
-
-test('workflows with problems come first, and say what is wrong', async () => {
-  const api = shop();
-  const problem = { kind: 'failing', severity: 'error', workflow: 'onboard', failed: 2, ended: 8 } as const;
-  api.health = { status: 'failing', problems: [problem], problemCount: 1 };
-  await openPage(api, '#/workflows');
-  const cards = screen.getAllByRole('article');
-  expect(cards.map((card) => card.getAttribute('aria-label'))).toEqual(['onboard', 'fulfil']);
-  expect(
-    within(screen.getByRole('article', { name: 'onboard' })).getByText(/^2 of 8 runs failed in 5 min/),
-  ).toBeTruthy();
-  expect(within(screen.getByRole('article', { name: 'fulfil' })).queryByText(/failed in 5 min/)).toBeNull();
-});
-
-test('of more than three workflows, those without problems are shown without steps and runs', async () => {
-  const api = shop();
-  const problem = { kind: 'failing', severity: 'error', workflow: 'onboard', failed: 2, ended: 8 } as const;
-  api.health = { status: 'failing', problems: [problem], problemCount: 1 };
-  api.workflows = [...api.workflows, workflowOf('archive', ['pack']), workflowOf('bill', ['sum'])];
-  await openPage(api, '#/workflows');
-  const cards = screen.getAllByRole('article');
-  expect(cards.map((card) => card.getAttribute('aria-label'))).toEqual(['onboard', 'fulfil', 'archive', 'bill']);
-  const graphs = cards.map((card) => within(card).queryByRole('heading', { name: /^Steps/ }) !== null);
-  expect(graphs).toEqual([true, false, false, false]);
-  expect(within(cards[3] ?? document.body).getByRole('link', { name: 'bill' })).toBeTruthy();
+  const names = screen.getAllByRole('rowheader').map(({ textContent }) => textContent);
+  expect(names).toEqual([expect.stringMatching(/^onboard2 of 8 runs failed in 5 min/), 'fulfil', 'bill']);
+  const cells = within(screen.getByRole('row', { name: /^bill/ })).getAllByRole('cell');
+  expect(cells.map(({ textContent }) => textContent)).toEqual(['Suspended5 s ago', '4', '1', '225.0%', '7 s']);
 });
 
 test('an open workflow shows all recent runs, and Escape closes it', async () => {
@@ -113,7 +106,7 @@ test('a step that runs an agent links to it', async () => {
   const api = shop();
   api.agents = [agentOf('triage')];
   api.workflows = [workflowOf('support', [], { steps: [{ name: 'sort', kind: 'agent', agent: 'triage' }] })];
-  await openPage(api, '#/workflows');
+  await openPage(api, '#/workflows/support');
   expect(screen.getByRole('link', { name: 'agent' }).getAttribute('href')).toBe('#/agents/triage');
 });
 
@@ -166,7 +159,7 @@ test('a run says how many events it received and dropped', async () => {
   const run = (id: string, dropped: number): RunIntrospection =>
     runOf(id, 'suspended', [], { inbox: { kept: 1_000, dropped } });
   api.workflows = [workflowOf('fulfil', [], { runs: [run('a', 12), run('b', 0)] })];
-  await openPage(api, '#/workflows');
+  await openPage(api, '#/workflows/fulfil');
   expect(screen.getAllByText(/dropped/).map(({ textContent }) => textContent)).toEqual([
     '12 received events were dropped: a run keeps at most 1,000 events and 1 MiB',
   ]);

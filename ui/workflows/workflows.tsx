@@ -2,18 +2,23 @@ import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import type { WorkflowOverview } from '../../server/dashboard/protocol.js';
 import { TypeActions } from '../actions/subject-actions.js';
+import type { WorkflowRuns } from '../api/decode-views.js';
 import { releaseMarks } from '../charts/release-marks.js';
-import { counted } from '../format/number.js';
-import { CountStats } from '../shared/counts.js';
+import { formatDuration } from '../format/duration.js';
+import { counted, formatPercent, UNKNOWN } from '../format/number.js';
+import { Count, CountStats } from '../shared/counts.js';
 import { Icon } from '../shared/icon.js';
+import { TypeLink } from '../shared/links.js';
+import { StateLabel } from '../shared/states.js';
+import { Ago } from '../shared/times.js';
 import { Failure, ViewSection } from '../shared/view-section.js';
+import { ViewTable, ViewTableCell, ViewTableNote } from '../shared/view-table.js';
 import type { Monitor } from '../state/monitor.js';
 import { type Navigation, viewPath } from '../state/navigation.js';
 import { describeProblem, problemKey } from '../state/problems.js';
+import { failureRatio } from '../state/recent-activity.js';
 import { OpenWorkflow } from './open-workflow.js';
-import { failedFirst, RunList } from './run-list.js';
-import { listedSteps, reachedStages, reachedSteps, WorkflowGraph } from './workflow-graph.js';
-import { stagesOf } from './workflow-summary.js';
+import { summarizeFunction } from './workflow-summary.js';
 
 export interface WorkflowsProps {
   readonly monitor: Monitor;
@@ -22,99 +27,133 @@ export interface WorkflowsProps {
 
 /** View of all workflows, first those with problems, or of the open one. */
 export function Workflows({ monitor, navigation }: WorkflowsProps): JSX.Element {
-  const { name } = navigation.route.value;
   const query = navigation.query.value;
   const workflows = monitor.store.workflows.value;
+  const { name } = navigation.route.value;
   // The order stays while the view is open.
   const troubled = useMemo(
     () => new Set(monitor.store.health.value?.problems.map((problem) => problem.workflow)),
     [workflows.length],
   );
-  const isLong = useMemo(() => workflows.length > MAX_WHOLE, [workflows.length > 0]);
   const rankOf = (workflow: WorkflowOverview): number => (troubled.has(workflow.name) ? 0 : 1);
-  const shown =
-    name === null
-      ? [...workflows].sort((a, b) => rankOf(a) - rankOf(b))
-      : workflows.filter((workflow) => workflow.name === name);
+  const open = workflows.find((workflow) => workflow.name === name);
   return (
     <ViewSection
       view="workflows"
       store={monitor.store}
       aside={name !== null && <a href={viewPath('workflows') + query}>All workflows</a>}
       isEmpty={workflows.length === 0}
-      unknown={shown.length === 0 ? name : null}
+      unknown={open === undefined ? name : null}
       hint={
         <>
           Register one with <code>hub.workflow</code>, and it appears here.
         </>
       }
     >
-      {shown.map((workflow) => (
-        <WorkflowCard
-          key={workflow.name}
-          workflow={workflow}
-          isOpen={workflow.name === name}
-          isFolded={name === null && isLong && rankOf(workflow) > 0}
-          monitor={monitor}
-          query={query}
-        />
-      ))}
+      {open !== undefined ? (
+        <WorkflowCard key={open.name} workflow={open} monitor={monitor} query={query} />
+      ) : (
+        <ViewTable caption="Workflows" columns={COLUMNS} class="workflows-table">
+          {[...workflows]
+            .sort((a, b) => rankOf(a) - rankOf(b))
+            .map((workflow) => (
+              <WorkflowRow key={workflow.name} workflow={workflow} monitor={monitor} query={query} />
+            ))}
+        </ViewTable>
+      )}
     </ViewSection>
   );
 }
 
-/** Number of workflows above which those without problems are shown without their steps and runs. */
-const MAX_WHOLE = 3;
+const COLUMNS = ['Workflow', 'Last run', 'Waiting, now', 'Running, now', 'Failed, 5 min', 'p50, 10 runs'] as const;
 
-/** Number of runs on the card of a workflow that is not open. */
-const RUNS_SHOWN = 5;
-
-export interface WorkflowCardProps {
+interface WorkflowProps {
   readonly workflow: WorkflowOverview;
-  /** True if the card shows everything that is known of the workflow. */
-  readonly isOpen: boolean;
-  /** True if it shows neither steps nor runs. */
-  readonly isFolded: boolean;
   readonly monitor: Monitor;
   /** Query that links retain. */
   readonly query: string;
 }
 
-/** Card of a workflow with its counts, graph and recent runs. */
-function WorkflowCard({ workflow, isOpen, isFolded, monitor, query }: WorkflowCardProps): JSX.Element {
+function WorkflowRow({ workflow, monitor, query }: WorkflowProps): JSX.Element {
+  const { name, description, metrics, recent, runs } = workflow;
+  const [last] = runs;
+  const { pending, active = 0 } = metrics;
+  const counts = recent?.last5Min;
+  const failed = counts === undefined ? 0 : counts.failed - counts.cancelled;
+  return (
+    <tr>
+      <th scope="row">
+        <TypeLink class="view-table-name" kind="workflow" type={name} query={query} />
+        {description && <ViewTableNote>{description}</ViewTableNote>}
+        <Problems workflow={workflow} monitor={monitor} />
+      </th>
+      <ViewTableCell label="Last run">
+        {last === undefined ? (
+          UNKNOWN
+        ) : (
+          <>
+            <StateLabel state={last.status} />
+            <ViewTableNote>
+              <Ago at={last.acceptedAt} now={monitor.serverNow.value} />
+            </ViewTableNote>
+          </>
+        )}
+      </ViewTableCell>
+      <ViewTableCell label="Waiting, now">
+        <Count value={pending - active} />
+      </ViewTableCell>
+      <ViewTableCell label="Running, now">
+        <Count value={active} />
+      </ViewTableCell>
+      <ViewTableCell label="Failed, 5 min" isFailed={failed > 0}>
+        {counts === undefined ? UNKNOWN : <Count value={failed} />}
+        {counts !== undefined && failed > 0 && <ViewTableNote>{formatPercent(failureRatio(counts))}</ViewTableNote>}
+      </ViewTableCell>
+      <ViewTableCell label="p50, 10 runs">{formatDuration(summarizeFunction(runs).medianMs)}</ViewTableCell>
+    </tr>
+  );
+}
+
+/** Lines that say what is wrong with a workflow. */
+function Problems({ workflow, monitor }: Omit<WorkflowProps, 'query'>): JSX.Element {
+  const { health, releases } = monitor.store;
+  const problems = health.value?.problems.filter((problem) => problem.workflow === workflow.name) ?? [];
+  return (
+    <>
+      {problems.map((problem) => {
+        const { icon, tone, fact, details } = describeProblem(
+          problem,
+          monitor.serverNow.value,
+          releaseMarks(releases.value),
+        );
+        return (
+          <p key={problemKey(problem)} class={`panel-status is-${tone}`}>
+            <Icon name={icon} />
+            {[fact, ...details].join(' · ')}
+          </p>
+        );
+      })}
+    </>
+  );
+}
+
+/** Card of a workflow with its counts, graph and runs. */
+function WorkflowCard({ workflow, monitor, query }: WorkflowProps): JSX.Element {
   const { name, description, concurrencyPerKey, metrics } = workflow;
-  const href = viewPath('workflows', name) + query;
-  const releases = releaseMarks(monitor.store.releases.value);
   const loaded = monitor.workflowRuns.value;
-  const data = isOpen && loaded?.key === name ? loaded : null;
+  const data = loaded?.key === name ? loaded : null;
   return (
     <article class="card workflow" aria-label={name}>
       <div class="workflow-head">
         <h3 class="workflow-name">
-          {isOpen ? (
-            <bdi>{name}</bdi>
-          ) : (
-            <a href={href}>
-              <bdi>{name}</bdi>
-            </a>
-          )}
+          <bdi>{name}</bdi>
         </h3>
         {description && <p class="muted">{description}</p>}
         {concurrencyPerKey !== undefined && (
           <p class="muted">At most {counted(concurrencyPerKey, 'run')} per key at a time</p>
         )}
       </div>
-      {monitor.store.health.value?.problems
-        .filter((problem) => problem.workflow === name)
-        .map((problem) => {
-          const { icon, tone, fact, details } = describeProblem(problem, monitor.serverNow.value, releases);
-          return (
-            <p key={problemKey(problem)} class={`panel-status is-${tone}`}>
-              <Icon name={icon} />
-              {[fact, ...details].join(' · ')}
-            </p>
-          );
-        })}
+      <Problems workflow={workflow} monitor={monitor} />
       <TypeActions
         kind="workflow"
         name={name}
@@ -129,47 +168,20 @@ function WorkflowCard({ workflow, isOpen, isFolded, monitor, query }: WorkflowCa
         <CountStats counters={['received', 'completed', 'failed', 'pending', 'retried']} counts={metrics} />
       </dl>
       {data?.error && <Failure message={data.error.message} />}
-      {data?.body ? (
-        <OpenWorkflow workflow={workflow} body={data.body} monitor={monitor} query={query} />
-      ) : (
-        !isFolded && <RecentRuns workflow={workflow} monitor={monitor} query={query} />
-      )}
+      <OpenWorkflow workflow={workflow} body={data?.body ?? latestRuns(workflow)} monitor={monitor} query={query} />
     </article>
   );
 }
 
-/** Steps and the latest runs of a workflow that is not open, or whose runs are not loaded yet. */
-function RecentRuns({ workflow, monitor, query }: Omit<WorkflowCardProps, 'isOpen' | 'isFolded'>): JSX.Element {
-  const { name, steps, runs, reached = [] } = workflow;
-  const shown = failedFirst(runs).slice(0, RUNS_SHOWN);
-  const last = runs.length === 1 ? 'last run' : `last ${runs.length} runs`;
-  return (
-    <>
-      <h4 class="workflow-period">
-        Steps <span class="panel-period">{runs.length === 0 ? 'no run yet' : `times and counts of the ${last}`}</span>
-      </h4>
-      <WorkflowGraph
-        workflow={workflow}
-        steps={reached.length === 0 ? listedSteps(workflow, query) : reachedSteps(reached, null)}
-        stages={reached.length === 0 ? stagesOf(workflow) : reachedStages(reached)}
-        query={query}
-      />
-      <div class="workflow-runs">
-        <h4>
-          Recent runs <span class="panel-period">failed first · bars show shares of step time</span>
-        </h4>
-        {runs.length === 0 ? (
-          <p class="muted">None yet.</p>
-        ) : (
-          <RunList runs={shown} serverNow={monitor.serverNow.value} query={query} />
-        )}
-        {runs.length > 0 && (
-          <a href={viewPath('workflows', name) + query}>
-            {steps.length === 0 ? 'All steps and runs' : 'All runs'}
-            <span class="visually-hidden"> of {name}</span>
-          </a>
-        )}
-      </div>
-    </>
-  );
+/** Returns the runs of a workflow that the counts have, until all are loaded, or in a snapshot. */
+function latestRuns({ name, runs, reached = [] }: WorkflowOverview): WorkflowRuns {
+  const failed = runs.filter(({ status }) => status === 'failed').length;
+  return {
+    now: 0,
+    workflow: name,
+    runs: runs.map((run) => ({ ...run, at: [] })),
+    waiting: [],
+    steps: reached,
+    read: { newest: runs.length, failed, waiting: 0 },
+  };
 }
