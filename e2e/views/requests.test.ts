@@ -202,7 +202,7 @@ test.describe('in a shop on Redis', () => {
     await payment.getByRole('link').click();
 
     // The panel of the type leads to the same request.
-    await facts.getByRole('link', { name: 'payment.requested' }).click();
+    await page.getByRole('heading', { level: 2 }).getByRole('link', { name: 'payment.requested' }).click();
     const panel = eventPanel(page, 'payment.requested');
     await expect(panel.getByText('Recent events')).toBeVisible();
     await panel
