@@ -74,7 +74,7 @@ function KpiStrip({ store, serverNow }: KpiStripProps): JSX.Element {
             label="Pending"
             period={
               suspended > 0
-                ? `incl. ${formatCount(suspended)} suspended`
+                ? `${formatCount(suspended)} suspended`
                 : oldestPendingAt === undefined
                   ? 'now'
                   : `oldest ${formatAge(serverNow - oldestPendingAt)}`
