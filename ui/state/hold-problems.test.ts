@@ -11,3 +11,10 @@ test('held problems keep their place with new numbers, solved ones leave, and ne
   const fresh = [failing('new', 9), failing('b', 8), failing('a', 7)];
   expect(holdProblems(shown, fresh)).toEqual([failing('a', 7), failing('b', 8), failing('new', 9)]);
 });
+
+test('a held problem keeps its error, which would change with every failure', () => {
+  const withError = (message: string): Problem => ({ ...failing('a', 1), lastError: { name: 'Error', message } });
+  expect(holdProblems([withError('card 1 declined')], [withError('card 2 declined')])).toEqual([
+    withError('card 1 declined'),
+  ]);
+});

@@ -70,8 +70,8 @@ test('names the release that started shortly before', () => {
   const failing = { ...base, kind: 'failing', since: SERVER_NOW - 360_000 } as const;
   const lastError = { name: 'Error', message: 'card declined' };
   expect(describeProblem({ ...failing, lastError }, SERVER_NOW, releases).details).toEqual([
-    'more since v2',
     'card declined',
+    'more since v2',
     'for 6 min',
   ]);
   expect(details(SERVER_NOW - 1_200_000)).toEqual(['for 20 min']);

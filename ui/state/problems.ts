@@ -46,8 +46,8 @@ export function describeProblem(problem: Problem, now: number, releases: readonl
     fact: factOf(problem, now),
     shortFact: shortFactOf(problem, now),
     details: [
-      ...releaseOf(problem, releases),
       ...(lastError === undefined ? [] : [lastError.message || lastError.name].filter(Boolean)),
+      ...releaseOf(problem, releases),
       ...timeOf(problem, now),
     ],
   };
@@ -160,12 +160,16 @@ export function problemKey({ kind, eventType, workflow, service, schedule }: Pro
 }
 
 /**
- * Returns problems in the order in which they are shown: those that are still there keep their place, solved ones leave,
- * and new ones come last.
+ * Returns problems in the order in which they are shown: those that are still there keep their place and their error, solved
+ * ones leave, and new ones come last.
  */
 export function holdProblems(shown: readonly Problem[], fresh: readonly Problem[]): readonly Problem[] {
   const byKey = new Map(fresh.map((problem) => [problemKey(problem), problem]));
-  const held = shown.flatMap((problem) => byKey.get(problemKey(problem)) ?? []);
-  const known = new Set(held);
-  return [...held, ...fresh.filter((problem) => !known.has(problem))];
+  const held = shown.flatMap((problem) => {
+    const key = problemKey(problem);
+    const now = byKey.get(key);
+    byKey.delete(key);
+    return now === undefined ? [] : { ...now, ...(problem.lastError && { lastError: problem.lastError }) };
+  });
+  return [...held, ...byKey.values()];
 }
