@@ -150,7 +150,11 @@ test('all dead letters of a type are replayed in pages, and the dialog says how 
   isFixed = true;
   await signIn(page, dashboard, 'ada');
   await page.goto(`${origin}/#/events/payment.requested`);
-  await eventPanel(page, 'payment.requested').getByRole('button', { name: 'Replay 250 dead letters' }).click();
+  const panel = eventPanel(page, 'payment.requested');
+  const replay = panel.getByRole('button', { name: 'Replay 250 dead letters' });
+  await expect(replay).toBeVisible();
+  await expect(panel.getByRole('button', { name: 'Copy replay code' })).toHaveCount(0);
+  await replay.click();
   await expect(page.getByRole('dialog')).toContainText('250 dead letters are handled again');
   await confirm(page, 'Replay', 'Replayed 250.');
   await expect.poll(async () => (await hub.metrics('payment.requested')).completed).toBe(250);

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import type { ErrorGroup, ReleaseIntrospection } from '../../../server/dashboard/protocol.js';
+import { useActions } from '../../actions/actions.js';
 import { replayTypeCode } from '../../format/hub-code.js';
 import { formatCount } from '../../format/number.js';
 import { ReplayCode } from '../../shared/copy-button.js';
@@ -74,9 +75,10 @@ export interface DeadLettersProps {
   readonly transport: string | undefined;
 }
 
-/** Section with the number of open dead letters and the code that replays them. Absent if there are none. */
+/** Section with the number of open dead letters and the code that replays them. Absent if there are none, or a button does it. */
 export function DeadLetters({ type, count, transport }: DeadLettersProps): JSX.Element | null {
-  if (count === 0) return null;
+  const mayReplay = useActions()?.may('replay') === true;
+  if (count === 0 || mayReplay) return null;
   const code = replayTypeCode(type, count, transport);
   return (
     <PanelSection title="Dead letters" period={`${formatCount(count)} open`}>
