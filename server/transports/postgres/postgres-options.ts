@@ -8,10 +8,17 @@ export interface PostgresResult {
   readonly rows: readonly Readonly<Record<string, unknown>>[];
 }
 
+/** Statement as `pg` takes it. One with a name is parsed once per session. */
+export interface PostgresStatement {
+  name: string;
+  text: string;
+  values: unknown[];
+}
+
 /** The part of a client of `pg` that the transport uses. */
 export interface PostgresClient {
   /** Runs a statement in the session. */
-  query(text: string, values?: unknown[]): Promise<PostgresResult>;
+  query(statement: string | PostgresStatement, values?: unknown[]): Promise<PostgresResult>;
   /** Adds a listener for notifications. */
   on(event: 'notification', listener: (message: { payload?: string | undefined }) => void): this;
   /** Adds a listener for the loss of the connection. */
@@ -30,7 +37,7 @@ export interface PostgresClient {
 export interface PostgresPool {
   readonly options?: { readonly max?: number | undefined };
   /** Runs a statement in any session. */
-  query(text: string, values?: unknown[]): Promise<PostgresResult>;
+  query(statement: string | PostgresStatement, values?: unknown[]): Promise<PostgresResult>;
   /** Passes a client that nothing else uses until its `release`. */
   connect(callback: (error: Error | undefined, client: PostgresClient | undefined) => void): void;
 }

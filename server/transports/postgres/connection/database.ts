@@ -1,10 +1,11 @@
+import { createHash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { HubError } from '../../../errors.js';
 import { MissingPackageError, TransportUnavailableError } from '../../errors.js';
 import { type BatchLimits, TickBatch } from '../../tick-batch.js';
 import type { PostgresClient, PostgresPool, PostgresSettings } from '../postgres-options.js';
 import { migrate, type SchemaName, schemaName } from './migrations.js';
-import { isConflict, isUnsent, translateError } from './postgres-errors.js';
+import { isConflict, isUnprepared, isUnsent, translateError } from './postgres-errors.js';
 
 // They wait as long as the lock of a process lasts: their effect is not repeated for a caller.
 const patientCalls = new Set([
@@ -50,6 +51,12 @@ const quickReads = new Set(['kv_get']);
 const unanswered = /^(?:$|08|57P)/;
 const readLimits: BatchLimits<Read> = { maxSize: 20, maxWeight: 20, weigh: () => 1 };
 
+/** Statement for the schema. With a name, each session parses it once. */
+interface Statement {
+  readonly name?: string;
+  readonly text: string;
+}
+
 /** Runs statements in a session of its own, or in any of the pool. */
 export interface Session extends Pick<PostgresPool, 'query'> {
   /** A statement was not answered in time: its connection may hang. */
@@ -64,6 +71,10 @@ export class Database {
   readonly #name: SchemaName;
   readonly #reads = new TickBatch<Read, ReadReply>(readLimits, (reads) => this.#readAll(reads));
   readonly #quickReads = new TickBatch<Read, ReadReply>(readLimits, (reads) => this.#readAll(reads));
+  /** Statements of calls, by function and number of arguments. */
+  readonly #calls = new Map<string, Statement>();
+  /** Statements may have names: none was lost yet, as behind a pooler that changes sessions. */
+  #mayPrepare = true;
   /** Sessions of handlers, and those who wait for one. */
   #handlers = 0;
   readonly #waiting: (() => void)[] = [];
@@ -88,12 +99,24 @@ export class Database {
 
   /** Calls a function of the schema. A call that had no effect because of another transaction is repeated. */
   async call(name: string, args: readonly Argument[], session?: Session): Promise<unknown> {
-    const parameters = args.map((_, index) => `$${index + 1}`).join(', ');
     const { lockDurationMs, emitTimeoutMs } = this.settings;
     const limitMs = patientCalls.has(name) ? Math.max(lockDurationMs, emitTimeoutMs) : emitTimeoutMs;
-    const [row] = await this.query(`SELECT hub.${name}(${parameters}) AS result`, args, session, limitMs);
+    const [row] = await this.#run(this.#callOf(name, args.length), args, session, limitMs);
     if (notifyingCalls.has(name)) this.onWrite();
     return row?.['result'];
+  }
+
+  #callOf(name: string, count: number): Statement {
+    const key = `${name} ${count}`;
+    let call = this.#calls.get(key);
+    if (call === undefined) {
+      const parameters = Array.from({ length: count }, (_, index) => `$${index + 1}`).join(', ');
+      const text = this.sql(`SELECT hub.${name}(${parameters}) AS result`);
+      // A name has at most 63 bytes. Processes that share a session, behind a pooler, mean the same by it.
+      call = { name: `hubline_${createHash('sha256').update(text).digest('hex').slice(0, 32)}`, text };
+      this.#calls.set(key, call);
+    }
+    return call;
   }
 
   /**
@@ -125,13 +148,17 @@ export class Database {
    * Runs a statement, in which `hub.` stands for the schema. It is repeated if it had no effect: because of another
    * transaction, or because the server took no connection.
    *
-   * @throws {TransportUnavailableError} also if there is no reply within `limitMs`
+   * @throws {TransportUnavailableError} also if there is no reply in time
    */
-  async query(
-    text: string,
+  query(text: string, args: readonly Argument[]): Promise<readonly Readonly<Record<string, unknown>>[]> {
+    return this.#run({ text: this.sql(text) }, args, undefined, this.settings.emitTimeoutMs);
+  }
+
+  async #run(
+    statement: Statement,
     args: readonly Argument[],
-    session?: Session,
-    limitMs: number = this.settings.emitTimeoutMs,
+    session: Session | undefined,
+    limitMs: number,
   ): Promise<readonly Readonly<Record<string, unknown>>[]> {
     const limit = new AbortController();
     const timer = setTimeout(() => limit.abort(), limitMs);
@@ -142,24 +169,31 @@ export class Database {
       });
     });
     try {
-      return await Promise.race([this.#queryRepeatedly(text, args, session, limit.signal), late]);
+      return await Promise.race([this.#runRepeatedly(statement, args, session, limit.signal), late]);
     } finally {
       clearTimeout(timer);
     }
   }
 
-  async #queryRepeatedly(
-    text: string,
+  async #runRepeatedly(
+    { name, text }: Statement,
     args: readonly Argument[],
     session: Session | undefined,
     limit: AbortSignal,
   ): Promise<readonly Readonly<Record<string, unknown>>[]> {
     for (let repetition = 1; ; repetition += 1) {
+      const isPrepared = name !== undefined && this.#mayPrepare;
       try {
         await this.ready();
-        return (await (session ?? (await this.pool())).query(this.sql(text), [...args])).rows;
+        const queryable = session ?? (await this.pool());
+        const values = [...args];
+        return (await (isPrepared ? queryable.query({ name, text, values }) : queryable.query(text, values))).rows;
       } catch (error) {
         const cause = error instanceof TransportUnavailableError ? error.cause : error;
+        if (isPrepared && isUnprepared(cause)) {
+          this.#mayPrepare = false;
+          continue;
+        }
         if (limit.aborted || !(isUnsent(cause) || (isConflict(cause) && repetition <= maxRepetitions))) {
           throw this.#translate(error);
         }

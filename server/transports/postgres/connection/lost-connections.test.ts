@@ -153,3 +153,18 @@ it('a connection that hangs is replaced after the time limit of its statement', 
   await expect.poll(() => types).toEqual(['order']);
   await shop.close({ drainMs: 1_000 });
 });
+
+it('a session that loses its prepared statements, as an application may cause, serves all calls on', async () => {
+  const shared = new Pool({ connectionString: url, max: 1 });
+  const shop = postgresTransport({ pool: shared, schema: 'unprepared' }).connect({
+    service: 'shop',
+    logger: silentLogger,
+  });
+  onTestFinished(async () => {
+    await shop.close({ drainMs: 0 });
+    await shared.end();
+  });
+  expect(await shop.publish([envelope('order')])).toHaveLength(1);
+  await shared.query('DEALLOCATE ALL');
+  expect(await shop.publish([envelope('order')])).toHaveLength(1);
+});

@@ -4,6 +4,8 @@ import { BackpressureError, TransportUnavailableError } from '../../errors.js';
 
 /** States of a deadlock, a serialization failure or a lock that was not to be had: the transaction had no effect. */
 export const repeatable: ReadonlySet<string> = new Set(['40001', '40P01', '55P03']);
+// Nothing was carried out: the name of the statement is unknown to the session, or known already.
+const unprepared = new Set(['26000', '42P05']);
 // The server accepts no session, or has no more.
 const refusedSessions = new Set(['57P03', '53300']);
 const refusedConnections = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ENOENT', 'EHOSTUNREACH', 'ENETUNREACH']);
@@ -30,6 +32,11 @@ export function isUnsent(error: unknown): boolean {
   const code = codeOf(error);
   if (refusedSessions.has(code) || refusedConnections.has(code)) return true;
   return code === '' && error instanceof Error && connectTimeouts.has(error.message);
+}
+
+/** Returns if the session did not have a prepared statement, or had it already, as behind a pooler that changes sessions. */
+export function isUnprepared(error: unknown): boolean {
+  return unprepared.has(codeOf(error));
 }
 
 /** Returns if the same statement may succeed later without anyone's action. Everything else would return. */

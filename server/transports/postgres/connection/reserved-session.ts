@@ -24,17 +24,17 @@ export class ReservedSession implements Session {
     return this.#database.call(name, args, this);
   }
 
-  query(text: string, values: unknown[]): Promise<PostgresResult> {
+  query(...statement: Parameters<PostgresClient['query']>): Promise<PostgresResult> {
     this.#running += 1;
-    const result = this.#last.then(() => this.#query(text, values)).finally(() => (this.#running -= 1));
+    const result = this.#last.then(() => this.#query(...statement)).finally(() => (this.#running -= 1));
     this.#last = result.catch(() => {});
     return result;
   }
 
-  async #query(text: string, values: unknown[]): Promise<PostgresResult> {
+  async #query(...statement: Parameters<PostgresClient['query']>): Promise<PostgresResult> {
     if (this.#isClosed) throw new Error('the session is closed');
     this.#client ??= this.#connect();
-    return (await this.#client).query(text, values);
+    return (await this.#client).query(...statement);
   }
 
   /** Ends a connection that hangs: what waits for it goes on with a new one. */

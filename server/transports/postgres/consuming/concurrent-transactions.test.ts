@@ -46,12 +46,12 @@ it('an event whose emit is under way is not left behind by retire', async () => 
   const [sent, commit] = [deferred(), deferred()];
   const slow: PostgresPool = {
     connect: (callback) => pool.connect(callback),
-    async query(text, values) {
-      if (!text.includes('.accept(')) return pool.query(text, values);
+    async query(statement, values) {
+      if (typeof statement === 'string' || !statement.text.includes('.accept(')) return pool.query(statement, values);
       const client = await pool.connect();
       try {
         await client.query('BEGIN');
-        const result = await client.query(text, values);
+        const result = await client.query(statement);
         sent.resolve();
         await commit.promise;
         await client.query('COMMIT');

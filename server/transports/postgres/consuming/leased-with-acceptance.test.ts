@@ -230,9 +230,9 @@ it('a message that arrives while calls are under way is repeated once after each
   let reads = 0;
   const counting: PostgresPool = {
     connect: (callback) => pool.connect(callback),
-    query: (text, values) => {
-      if (text.includes('.news_json(')) reads += 1;
-      return pool.query(text, values);
+    query: (statement, values) => {
+      if (typeof statement !== 'string' && statement.text.includes('.news_json(')) reads += 1;
+      return pool.query(statement, values);
     },
   };
   const shop = postgresTransport({ pool: counting, schema: 'noted' }).connect({
