@@ -205,9 +205,10 @@ END $$;
 -- Time at which the next events and runs of queues are due.
 CREATE FUNCTION hub.next_due(p_queues int[]) RETURNS bigint LANGUAGE plpgsql AS $$
 BEGIN
-  RETURN (SELECT least(min(d.due_at), min(w.due_at)) FROM unnest(p_queues) x(id)
-    LEFT JOIN LATERAL (SELECT due_at FROM hub.events WHERE queue = x.id AND state = 'd' ORDER BY due_at LIMIT 1) d ON true
-    LEFT JOIN LATERAL (SELECT due_at FROM hub.waits WHERE queue = x.id AND due_at IS NOT NULL ORDER BY due_at LIMIT 1) w ON true);
+  RETURN (SELECT min(least(
+      (SELECT due_at FROM hub.events WHERE queue = x.id AND state = 'd' ORDER BY due_at LIMIT 1),
+      (SELECT due_at FROM hub.waits WHERE queue = x.id AND due_at IS NOT NULL ORDER BY due_at LIMIT 1)))
+    FROM unnest(p_queues) x(id));
 END $$;
 
 -- Leases events to a connection. Returns them in this order, and their lowest position.
@@ -492,8 +493,11 @@ BEGIN
     AND (SELECT true FROM hub.events e WHERE e.queue = x.id AND e.state = 'r'
       AND e.position >= CASE WHEN q.is_limited THEN 0 ELSE p_floor END ORDER BY priority DESC, position LIMIT 1);
   took := clock_timestamp() - began;
-  SELECT concurrency - coalesce(sum(x.running), 0) INTO shared
-  FROM unnest(busy, running) x(id, running) WHERE (SELECT NOT q.has_slots FROM hub.queues q WHERE q.id = x.id);
+  shared := concurrency;
+  IF cardinality(busy) > 0 THEN
+    SELECT concurrency - coalesce(sum(x.running), 0) INTO shared
+    FROM unnest(busy, running) x(id, running) WHERE (SELECT NOT q.has_slots FROM hub.queues q WHERE q.id = x.id);
+  END IF;
   IF cardinality(limited_queues) > 0 THEN
     SELECT cardinality(shared_queues) + count(*) INTO waiting FROM hub.queues q WHERE q.id = ANY(limited_queues) AND NOT q.has_slots;
     FOR each IN
@@ -540,7 +544,7 @@ BEGIN
       ) locked
     ) next;
     took := took + (clock_timestamp() - began);
-    SELECT * INTO more FROM hub.lease(seqs, p_member, t);
+    more := hub.lease(seqs, p_member, t);
     deliveries := deliveries || more.deliveries;
     lowest := least(lowest, more.floor);
     shared := shared - cardinality(seqs);
