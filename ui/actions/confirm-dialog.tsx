@@ -36,17 +36,18 @@ export interface ConfirmDialogProps {
   readonly onClose: () => void;
 }
 
-type Phase =
-  | { readonly kind: 'asking' }
-  | { readonly kind: 'acting'; readonly done: number; readonly total: number }
-  | { readonly kind: 'done'; readonly text: string; readonly href?: string }
-  | { readonly kind: 'failed'; readonly text: string };
+/** Progress or result of the action; none before it. */
+interface Phase {
+  readonly kind: 'asking' | 'acting' | 'done' | 'failed';
+  readonly text: string;
+  readonly href?: string;
+}
 
 /** Dialog that names the effect of an action, asks why, and shows its progress and result. */
 export function ConfirmDialog({ question, onDone, onClose }: ConfirmDialogProps): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);
   const [reason, setReason] = useState('');
-  const [phase, setPhase] = useState<Phase>({ kind: 'asking' });
+  const [phase, setPhase] = useState<Phase>({ kind: 'asking', text: '' });
   const [effect, setEffect] = useState<string | null>(typeof question.effect === 'string' ? question.effect : null);
   const { title, confirm, needsReason = false, choice } = question;
   const [chosen, setChosen] = useState(choice?.initial ?? '');
@@ -56,9 +57,11 @@ export function ConfirmDialog({ question, onDone, onClose }: ConfirmDialogProps)
     question.effect.then(setEffect, (error: unknown) => setPhase({ kind: 'failed', text: messageOf(error) }));
   }, [question]);
   const act = async (): Promise<void> => {
-    setPhase({ kind: 'acting', done: 0, total: 0 });
+    const report = (done: number, total: number): void =>
+      setPhase({ kind: 'acting', text: `${formatCount(done)} of ${formatCount(total)}` });
+    setPhase({ kind: 'acting', text: 'Working…' });
     try {
-      const done = await question.act(reason, (n, total) => setPhase({ kind: 'acting', done: n, total }), chosen);
+      const done = await question.act(reason, report, chosen);
       setPhase({ kind: 'done', ...(typeof done === 'string' ? { text: done } : done) });
     } catch (error) {
       setPhase({ kind: 'failed', text: messageOf(error) });
@@ -66,6 +69,7 @@ export function ConfirmDialog({ question, onDone, onClose }: ConfirmDialogProps)
     onDone();
   };
   const isBusy = phase.kind === 'acting';
+  const isOpen = isBusy || phase.kind === 'asking';
   return (
     <dialog
       ref={dialog}
@@ -86,7 +90,7 @@ export function ConfirmDialog({ question, onDone, onClose }: ConfirmDialogProps)
           void act();
         }}
       >
-        {choice !== undefined && (phase.kind === 'asking' || isBusy) && (
+        {choice !== undefined && isOpen && (
           <label class="action-reason">
             <span>{choice.label}</span>
             <select disabled={isBusy} value={chosen} onChange={({ currentTarget }) => setChosen(currentTarget.value)}>
@@ -96,7 +100,7 @@ export function ConfirmDialog({ question, onDone, onClose }: ConfirmDialogProps)
             </select>
           </label>
         )}
-        {(phase.kind === 'asking' || isBusy) && (
+        {isOpen && (
           <label class="action-reason">
             <span>Reason{needsReason ? '' : ' (optional)'}, for the audit</span>
             <textarea
@@ -112,26 +116,19 @@ export function ConfirmDialog({ question, onDone, onClose }: ConfirmDialogProps)
         <p class={phase.kind === 'failed' ? 'action-status tone-failed' : 'action-status'} role="status">
           {phase.kind === 'failed' && <Icon name="triangle" />}
           {phase.kind === 'done' && <Icon name="check" />}
-          {phase.kind === 'acting' ? (
-            progressText(phase)
-          ) : phase.kind === 'asking' ? (
-            ''
-          ) : phase.kind === 'done' && phase.href !== undefined ? (
+          {phase.href === undefined ? (
+            phase.text
+          ) : (
             <a href={phase.href} onClick={() => dialog.current?.close()}>
               {phase.text}
             </a>
-          ) : (
-            phase.text
           )}
         </p>
-        {phase.kind === 'acting' && phase.total > 0 && (
-          <progress max={phase.total} value={phase.done} aria-label="Progress" />
-        )}
         <div class="action-buttons">
           <button type="button" class="button" disabled={isBusy} onClick={() => dialog.current?.close()}>
             Close
           </button>
-          {(phase.kind === 'asking' || isBusy) && (
+          {isOpen && (
             <button type="submit" class="button action-confirm" disabled={isBusy || effect === null}>
               {confirm}
             </button>
@@ -140,10 +137,6 @@ export function ConfirmDialog({ question, onDone, onClose }: ConfirmDialogProps)
       </form>
     </dialog>
   );
-}
-
-function progressText({ done, total }: { readonly done: number; readonly total: number }): string {
-  return total === 0 ? 'Working…' : `${formatCount(done)} of ${formatCount(total)}`;
 }
 
 function messageOf(error: unknown): string {
