@@ -8,6 +8,7 @@ import {
   type Hub,
 } from 'hubline';
 import { scriptedProvider } from 'hubline/testing';
+import type { Locator } from 'playwright/test';
 import { expectAccessible } from '../testing/expect-accessible.js';
 import { expect, test } from '../testing/fixtures.js';
 import { expectNoOverflow, openView } from '../testing/page-parts.js';
@@ -115,6 +116,27 @@ test('of many waits the oldest of each step are shown, and all on demand', { tag
   await expectAccessible(page);
   await page.getByRole('button', { name: 'Show the first 3', expanded: true }).click();
   await expect(waits).toHaveCount(3);
+});
+
+test('a wait is one line with aligned columns, and on a phone a sentence of two lines', { tag: '@any-width' }, async ({
+  page,
+  serve,
+}) => {
+  await page.setViewportSize({ width: 1_280, height: 800 });
+  const { origin, hub } = await serve({ register: registerSupport });
+  await hub.emit('ticket.opened', 'question');
+  await hub.startWorkflow('ship', {});
+  await expect.poll(async () => (await hub.waits()).suspended).toBe(2);
+  await page.goto(`${origin}/#/waits?every=off`);
+  const approval = page.getByRole('row', { name: /ticket\.opened/ });
+  const parcel = page.getByRole('row', { name: /parcel\.scanned/ });
+  const leftOf = async (row: Locator, label: string): Promise<number | undefined> =>
+    (await row.locator(`[data-label="${label}"]`).boundingBox())?.x;
+  for (const label of ['Since', 'Until']) expect(await leftOf(approval, label)).toBe(await leftOf(parcel, label));
+  expect((await parcel.boundingBox())?.height).toBeLessThan(44);
+  await page.setViewportSize({ width: 320, height: 700 });
+  await expect.poll(async () => (await parcel.boundingBox())?.height).toBeLessThan(76);
+  await expectNoOverflow(page);
 });
 
 test('an agent shows its recent runs, and each run its turns and tool calls', async ({ page, serve }) => {
@@ -246,7 +268,7 @@ test('new views: headings, tables with captions, and a text for each state', { t
           - row "Run Since Until Decision"
         - rowgroup:
           - row:
-            - rowheader:
+            - rowheader /turn 3 . refund/:
               - link "ticket.opened"
               - link "${short}"
               - button "Copy the event id ${short}"

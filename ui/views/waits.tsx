@@ -11,7 +11,7 @@ import { groupBy } from '../shared/lists.js';
 import { Name } from '../shared/name.js';
 import { Ago, MomentAndAge } from '../shared/times.js';
 import { LoadedView } from '../shared/view-section.js';
-import { BoundedRows, type BoundedRowsProps, ViewTable, ViewTableCell, ViewTableNote } from '../shared/view-table.js';
+import { BoundedRows, type BoundedRowsProps, ViewTable, ViewTableCell } from '../shared/view-table.js';
 import type { Monitor } from '../state/monitor.js';
 import type { Navigation } from '../state/navigation.js';
 import { waitText } from '../workflows/workflow-summary.js';
@@ -116,11 +116,7 @@ export function Waits({ monitor, navigation }: WaitsProps): JSX.Element {
                           columns={WAIT_COLUMNS.length}
                           now={now}
                         >
-                          {(wait) => (
-                            <tr key={keyOf(wait)}>
-                              <RunCells wait={wait} now={now} query={query} />
-                            </tr>
-                          )}
+                          {(wait) => <WaitRow key={keyOf(wait)} wait={wait} now={now} query={query} />}
                         </Group>
                       );
                     }}
@@ -148,22 +144,15 @@ function ApprovalRow({ wait, now, query, transport }: RowProps & { transport: st
   const { event } = step.waitsFor ?? {};
   const code = event && approveCode({ runId: wait.id, step: step.name, type: event.type }, transport);
   return (
-    <tr>
-      <RunCells wait={wait} now={now} query={query} />
+    <WaitRow wait={wait} now={now} query={query}>
       <ViewTableCell label="Decision">
         <DecideActions
           wait={wait}
           tool={toolOf(wait)}
-          otherwise={
-            code === undefined ? null : (
-              <div class="action-row">
-                <CopyCode code={code} />
-              </div>
-            )
-          }
+          otherwise={code === undefined ? null : <CopyCode code={code} />}
         />
       </ViewTableCell>
-    </tr>
+    </WaitRow>
   );
 }
 
@@ -203,25 +192,26 @@ function ListedCount({ count, isTruncated }: { count: number; isTruncated: boole
   );
 }
 
-function RunCells({ wait: { id, kind, type, service, step }, now, query }: RowProps): JSX.Element {
+/** Wait in columns; on a phone, a sentence. */
+function WaitRow({ wait, now, query, children }: RowProps & { children?: JSX.Element }): JSX.Element {
+  const { id, kind, type, service, step } = wait;
   const isApproval = step.kind === 'approval';
   const { since = now, dueAt } = step.waitsFor ?? {};
   return (
-    <>
+    <tr>
       <th scope="row">
-        {isApproval && <TypeLink class="view-table-name" kind={kind} type={type} query={query} />}
-        <ViewTableNote>
-          <IdLink id={id} name={kind === 'workflow' ? 'run' : 'event'} query={query} /> <bdi>{service}</bdi> ·{' '}
-          <bdi>{isApproval ? step.name : waitText(step)}</bdi>
-        </ViewTableNote>
+        {isApproval && <TypeLink class="view-table-name" kind={kind} type={type} query={query} />}{' '}
+        <IdLink id={id} name={kind === 'workflow' ? 'run' : 'event'} query={query} />{' '}
+        <bdi class="muted">{isApproval ? step.name : `${service} · ${waitText(step)}`}</bdi>
       </th>
       <ViewTableCell label="Since">
         <Ago at={since} now={now} />
       </ViewTableCell>
       <ViewTableCell label="Until">
-        {dueAt === undefined ? 'no limit' : <MomentAndAge at={dueAt} now={now} />}
+        {dueAt === undefined ? 'without limit' : <MomentAndAge at={dueAt} now={now} />}
       </ViewTableCell>
-    </>
+      {children}
+    </tr>
   );
 }
 
