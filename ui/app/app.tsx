@@ -60,7 +60,7 @@ export function App({ monitor: live, navigation, preferences }: AppProps): JSX.E
       'p',
     ),
     action('Change the theme', 'ring', () => cycleTheme(preferences), 't'),
-    action('Snapshot', 'snapshot', () => snapshotDialog.current?.showModal()),
+    action('Snapshot', 'copy', () => snapshotDialog.current?.showModal()),
     action('Keyboard shortcuts', 'help', showHelp, '?'),
   ];
   // Before the first paint, which shows the rows: a key that is pressed then must not be lost.

@@ -17,7 +17,7 @@ export function Banner({ monitor, onLive }: BannerProps): JSX.Element | null {
   if (connection.kind === 'snapshot') {
     return (
       <section class="banner is-stale" aria-label="Snapshot">
-        <Icon name="snapshot" />
+        <Icon name="copy" />
         <p class="banner-text">
           <strong>Snapshot of {formatDateTime(monitor.serverNow.value)}.</strong> Its data does not change.
         </p>

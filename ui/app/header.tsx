@@ -114,7 +114,7 @@ const LOOK: Record<ConnectionState['kind'], readonly [icon: IconName, label: str
   live: ['dot', 'Live'],
   slow: ['clock', 'Slow'],
   paused: ['pause', 'Paused'],
-  snapshot: ['snapshot', 'Snapshot'],
+  snapshot: ['copy', 'Snapshot'],
   stale: ['clock', 'Stale'],
   lost: ['triangle', 'Lost'],
 };
@@ -245,7 +245,7 @@ function PageMenu({ hub, serverNow, theme, onSnapshot, onHelp, onSearch }: PageM
               onSnapshot();
             }}
           >
-            <Icon name="snapshot" /> Snapshot
+            <Icon name="copy" /> Snapshot
           </button>
           <button
             type="button"

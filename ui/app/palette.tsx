@@ -153,7 +153,7 @@ function collectItems(
     ),
     ...actions,
     ...[...rows.value.keys()].map((type) => place('events', type, 'event type', 'dot')),
-    ...workflows.value.map(({ name }) => place('workflows', name, 'workflow', 'link')),
+    ...workflows.value.map(({ name }) => place('workflows', name, 'workflow', 'ring')),
     ...agents.value.map(({ name }) => place('agents', name, 'agent', 'running')),
     // Those that were set at run time share their name.
     ...[...new Set(schedules.value.map(({ name }) => name))].map((name) =>

@@ -170,7 +170,7 @@ function hrefOf({ kind, name }: FlowNode, query: string): string {
   return viewPath(kind === 'workflow' ? 'workflows' : 'schedules', name) + query;
 }
 
-const KIND_ICON: Record<FlowKind, IconName> = { event: 'dot', workflow: 'link', schedule: 'clock', group: 'more' };
+const KIND_ICON: Record<FlowKind, IconName> = { event: 'dot', workflow: 'ring', schedule: 'clock', group: 'more' };
 
 function FlowMap({ graph, monitor, navigation }: FlowProps & { graph: FlowGraph }): JSX.Element {
   // The places change with the names and the edges alone, not with the counts.

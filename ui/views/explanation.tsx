@@ -4,7 +4,7 @@ import { CancelButton } from '../actions/subject-actions.js';
 import { formatMoment, formatTime } from '../format/clock-time.js';
 import { formatAge, formatAgo, formatAhead, formatDuration } from '../format/duration.js';
 import { counted, formatCount } from '../format/number.js';
-import { Icon, type IconName } from '../shared/icon.js';
+import { Icon } from '../shared/icon.js';
 import { IdLink } from '../shared/links.js';
 
 export interface ExplanationListProps {
@@ -29,7 +29,7 @@ export function ExplanationList({ explanation, now, query }: ExplanationListProp
       <ul>
         {blockers.map((blocker, index) => (
           <li key={index}>
-            <Icon name={BLOCKER_ICON.get(blocker.kind) ?? 'clock'} />
+            <Icon name={ALARMING.includes(blocker.kind) ? 'triangle' : 'clock'} />
             <span>
               <BlockerFacts type={type} blocker={blocker} now={now} query={query} />
             </span>
@@ -97,15 +97,8 @@ export function BlockerFacts({ type, blocker, now, query }: BlockerFactsProps): 
   );
 }
 
-const BLOCKER_ICON: ReadonlyMap<Blocker['kind'], IconName> = new Map([
-  ['retry', 'refresh'],
-  ['paused', 'pause'],
-  ['no-process', 'triangle'],
-  ['version', 'triangle'],
-  ['crash-isolation', 'triangle'],
-  ['inbox', 'link'],
-  ['child-run', 'link'],
-]);
+/** Kinds that need a person. */
+const ALARMING: readonly Blocker['kind'][] = ['no-process', 'version', 'crash-isolation'];
 
 /**
  * Describes what holds an event or a run, and what ends it.
