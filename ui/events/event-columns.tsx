@@ -5,6 +5,7 @@ import { formatPercent, formatRate, UNKNOWN } from '../format/number.js';
 import { Count } from '../shared/counts.js';
 import { Icon, type IconName } from '../shared/icon.js';
 import { sumOf } from '../shared/lists.js';
+import { TrendChart } from '../shared/trend-chart.js';
 import {
   type AttentionCause,
   type EventRow,
@@ -17,14 +18,7 @@ import {
   shownReceived,
 } from '../state/event-row.js';
 import { SORT_KEYS, type SortKey } from '../state/navigation.js';
-import {
-  failureRatio,
-  TREND_HEIGHT,
-  TREND_MINUTES,
-  TREND_WIDTH,
-  type Trend,
-  trendOf,
-} from '../state/recent-activity.js';
+import { failureRatio, TREND_MINUTES, type Trend, trendOf } from '../state/recent-activity.js';
 
 /** Widths of the table below which columns are hidden, in rem. `event-table-narrow.css` has a rule for each. */
 const HIDE_STEPS = [60, 53, 48] as const;
@@ -150,7 +144,7 @@ const DEFINITIONS: Readonly<Record<SortKey, Defined>> = {
     // Bars of now would stand beside counts of the selected period.
     value: ({ minutes }, { range }) => (range === null ? trendOf(minutes) : null),
     group: (rows, { range }) => (range === null ? trendOf(sumMinutes(rows)) : null),
-    cell: (trend) => (trend === null ? UNKNOWN : <TrendChart received={trend[0]} failed={trend[1]} />),
+    cell: (trend) => (trend === null ? UNKNOWN : <TrendChart trend={trend} />),
     order: ({ minutes }) => sumOf(minutes.received, (count) => count),
   }),
   rate: column<number | null>({
@@ -359,21 +353,5 @@ export function StatusBadge({ status, failingRatio, cause, hasWord = false }: St
       <Icon name={icon} />
       <span class={isLoud || hasWord ? undefined : 'visually-hidden'}>{label}</span>
     </span>
-  );
-}
-
-interface TrendChartProps {
-  /** Path data of the bars. */
-  readonly received: string;
-  readonly failed: string;
-}
-
-/** Bars of the last 20 minutes. The numbers are in the other columns. */
-function TrendChart({ received, failed }: TrendChartProps): JSX.Element {
-  return (
-    <svg class="trend" viewBox={`0 0 ${TREND_WIDTH} ${TREND_HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
-      <path class="trend-received" d={received} />
-      <path class="trend-failed" d={failed} />
-    </svg>
   );
 }

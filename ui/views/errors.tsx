@@ -10,11 +10,11 @@ import { Icon } from '../shared/icon.js';
 import { IdLink, type IdLinkProps, TypeLink } from '../shared/links.js';
 import { sumOf } from '../shared/lists.js';
 import { Ago } from '../shared/times.js';
+import { HourLine } from '../shared/trend-chart.js';
 import { LoadedView } from '../shared/view-section.js';
 import { BoundedRows, useSorted, ViewTable, ViewTableCell, ViewTableNote } from '../shared/view-table.js';
 import type { Monitor } from '../state/monitor.js';
 import type { Navigation } from '../state/navigation.js';
-import { trendOf } from '../state/recent-activity.js';
 
 export interface ErrorsProps {
   readonly monitor: Monitor;
@@ -258,16 +258,5 @@ function Seen({ label, at, release, now }: SeenProps): JSX.Element {
       <Ago at={at} now={now} />
       {release !== undefined && <ViewTableNote>{release}</ViewTableNote>}
     </ViewTableCell>
-  );
-}
-
-/** Failures per hour as bars, the current hour last: those of a trend, which has fewer. The number beside it says the sum. */
-function HourLine({ hours }: { hours: readonly number[] }): JSX.Element {
-  const [, path] = trendOf({ received: hours, failed: hours });
-  return (
-    <svg class="error-line" viewBox="-20 0 120 20" width="120" height="20" aria-hidden="true">
-      <path class="chart-base" d="M-20 19.5H100" />
-      <path class="trend-failed" d={path} />
-    </svg>
   );
 }

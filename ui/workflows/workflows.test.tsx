@@ -49,6 +49,22 @@ test('a graph lists the trigger, the steps and the follow-up events', async () =
   expect(graph('onboard')).toEqual(['greet—']);
 });
 
+test('the row of a workflow has the trend of its runs', async () => {
+  const api = createFakeApi([]);
+  api.workflows = [
+    workflowOf('fulfil', [], { recent: { ...recentOf(), minutes: { received: [3, 1], failed: [0, 1] } } }),
+    workflowOf('onboard', [], { recent: recentOf() }),
+  ];
+  const page = await openPage(api, '#/workflows');
+  const barsOf = (name: string): number[] =>
+    [...screen.getByRole('row', { name: new RegExp(name) }).querySelectorAll('path')].flatMap((path) =>
+      path.matches('.trend > *') ? [(path.getAttribute('d') ?? '').split('M').length - 1] : [],
+    );
+  expect(barsOf('fulfil')).toEqual([1, 1]);
+  expect(barsOf('onboard')).toEqual([0, 0]);
+  page.close();
+});
+
 test.each([
   ['41 active3 suspended', '0', countsOf(9, 0, { pending: 4, active: 1, suspended: 3 })],
   ['2all suspended', '21 cancelled', countsOf(9, 2, { pending: 2, suspended: 2, cancelled: 1 })],
@@ -79,7 +95,7 @@ test('a table lists the workflows, those with problems first', async () => {
   const names = screen.getAllByRole('rowheader').map(({ textContent }) => textContent);
   expect(names).toEqual([expect.stringMatching(/^onboard2 of 8 runs failed in 5 min/), 'fulfil', 'bill']);
   const cells = within(screen.getByRole('row', { name: /^bill/ })).getAllByRole('cell');
-  expect(cells.map(({ textContent }) => textContent)).toEqual(['Suspended5 s ago', '4', '1', '225.0%', '7 s']);
+  expect(cells.map(({ textContent }) => textContent)).toEqual(['Suspended5 s ago', '', '4', '1', '225.0%', '7 s']);
 });
 
 test('an open workflow shows all recent runs, and Escape closes it', async () => {

@@ -11,12 +11,13 @@ import { Icon } from '../shared/icon.js';
 import { TypeLink } from '../shared/links.js';
 import { StateLabel } from '../shared/states.js';
 import { Ago } from '../shared/times.js';
+import { TrendChart } from '../shared/trend-chart.js';
 import { Failure, ViewSection } from '../shared/view-section.js';
 import { ViewTable, ViewTableCell, ViewTableNote } from '../shared/view-table.js';
 import type { Monitor } from '../state/monitor.js';
 import { type Navigation, viewPath } from '../state/navigation.js';
 import { describeProblem, problemKey } from '../state/problems.js';
-import { failureRatio } from '../state/recent-activity.js';
+import { failureRatio, trendOf } from '../state/recent-activity.js';
 import { OpenWorkflow } from './open-workflow.js';
 import { summarizeFunction } from './workflow-summary.js';
 
@@ -65,7 +66,15 @@ export function Workflows({ monitor, navigation }: WorkflowsProps): JSX.Element 
   );
 }
 
-const COLUMNS = ['Workflow', 'Last run', 'Waiting, now', 'Running, now', 'Failed, 5 min', 'p50, 10 runs'] as const;
+const COLUMNS = [
+  'Workflow',
+  'Last run',
+  'Trend, 20 min',
+  'Waiting, now',
+  'Running, now',
+  'Failed, 5 min',
+  'p50, 10 runs',
+] as const;
 
 interface WorkflowProps {
   readonly workflow: WorkflowOverview;
@@ -99,6 +108,7 @@ function WorkflowRow({ workflow, monitor, query }: WorkflowProps): JSX.Element {
           </>
         )}
       </ViewTableCell>
+      <ViewTableCell label="Trend, 20 min">{recent && <TrendChart trend={trendOf(recent.minutes)} />}</ViewTableCell>
       <ViewTableCell label="Waiting, now">
         <Count value={pending - active} />
       </ViewTableCell>
