@@ -113,6 +113,34 @@ test('a failed run shows its step and its error', { tag: '@any-width' }, async (
   await expect(page.getByText('FatalError no such address')).toBeVisible();
 });
 
+test('on a phone, status, duration, age and id of a run share a line', { tag: '@any-width' }, async ({
+  page,
+  serve,
+}) => {
+  await page.setViewportSize({ width: 320, height: 700 });
+  const { register, pick, ship } = fulfilHub();
+  const { origin, hub } = await serve({ register });
+  pick.open();
+  ship.open();
+  await hub.emit('order.paid', true);
+  await page.goto(`${origin}/#/workflows?every=1`);
+  const trend = page.getByRole('row', { name: /^fulfil/ }).locator('.trend > .trend-received');
+  await expect(trend).toHaveAttribute('d', /^M\d/);
+  await page.getByRole('link', { name: 'fulfil' }).click();
+  const run = page.getByRole('list', { name: 'Recent runs' }).getByRole('listitem').first();
+  await expect(run.getByText('Completed', { exact: true })).toBeVisible();
+  const middles = await Promise.all(
+    ['.state', '.run-total', 'time', '.short-id'].map(async (part) => {
+      const { y, height } = (await run.locator(part).first().boundingBox()) ?? { y: 0, height: 0 };
+      return y + height / 2;
+    }),
+  );
+  for (const middle of middles) expect(Math.abs(middle - (middles[0] ?? 0))).toBeLessThan(12);
+  await run.locator('.short-id').click();
+  await expect(page).toHaveURL(/#\/requests\//);
+  await expectNoOverflow(page);
+});
+
 test('a workflow links to its events and back', { tag: '@any-width' }, async ({ page, serve }) => {
   const { origin } = await serve({ register: fulfilHub().register });
   await page.goto(origin);
