@@ -266,7 +266,7 @@ test('a tag finds the events of types that show them, and of all types by right,
   const openTag = async (): Promise<void> => {
     await page.keyboard.press('ControlOrMeta+k');
     await page.getByRole('combobox', { name: 'Go to a view, a name or an id' }).fill('customer:17');
-    await page.getByRole('option', { name: 'find events and runs with this tag' }).click();
+    await page.getByRole('option', { name: 'tag of events and runs' }).click();
   };
   await signIn(page, dashboard, 'bob');
   await page.goto(origin);

@@ -49,7 +49,7 @@ export function App({ monitor: live, navigation, preferences }: AppProps): JSX.E
   const showHelp = (): void => help.current?.showModal();
   const [isGoing, setGoing] = useState(false);
   const action = (label: string, icon: PaletteItem['icon'], run: () => void, keys?: string): PaletteItem => {
-    return { key: `action ${label}`, label, kind: 'action', icon, run, keys };
+    return { key: `action ${label}`, label, kind: 'Actions', icon, run, keys };
   };
   const actions = (): readonly PaletteItem[] => [
     action('Refresh now', 'refresh', () => monitor.refresh(), 'r'),

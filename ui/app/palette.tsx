@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { useActions } from '../actions/actions.js';
 import { Icon, type IconName } from '../shared/icon.js';
+import { groupBy } from '../shared/lists.js';
 import type { HubStore } from '../state/hub-store.js';
 import { type Navigation, VIEW_LABEL, type View, viewPath } from '../state/navigation.js';
 import { describeProblem } from '../state/problems.js';
@@ -12,8 +13,10 @@ export interface PaletteItem {
   /** Identity in the list. */
   readonly key: string;
   readonly label: string;
-  /** Kind of the item, such as "event type", and its problem if it has one. */
+  /** Kind of the item, the heading of its group. */
   readonly kind: string;
+  /** Fact beside the label. */
+  readonly note?: string;
   readonly icon: IconName;
   /** Keys that do the same. */
   readonly keys?: string | undefined;
@@ -47,13 +50,17 @@ export function Palette({ store, navigation, actions, onClose }: PaletteProps): 
       const item = items.find(({ key }) => key === path);
       // The first problem of a subject is its worst.
       if (item !== undefined && !urgent.has(item.key))
-        urgent.set(item.key, { ...item, icon, kind: `${item.kind}, ${shortFact}` });
+        urgent.set(item.key, { ...item, icon, kind: 'Needs attention', note: shortFact });
     }
     return [...urgent.values(), ...items.filter(({ key }) => !urgent.has(key))];
   });
   const maySearch = useActions()?.may('search') === true;
   const tagView = maySearch ? 'search' : store.introspection.value?.showsTags === true ? 'tagged' : null;
-  const found = useMemo(() => matchItems(all, text, navigation, tagView), [all, text, tagView]);
+  const groups = useMemo(
+    () => groupBy(matchItems(all, text, navigation, tagView), ({ kind }) => kind),
+    [all, text, tagView],
+  );
+  const found = [...groups.values()].flat();
   useLayoutEffect(() => dialog.current?.showModal(), []);
   useLayoutEffect(
     () => list.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: 'nearest' }),
@@ -102,27 +109,35 @@ export function Palette({ store, navigation, actions, onClose }: PaletteProps): 
         />
       </div>
       <div ref={list} id="palette-list" class="palette-list" role="listbox" aria-label="Results">
-        {found.map((item, index) => (
-          // biome-ignore lint/a11y/useKeyWithClickEvents: the input has the focus and handles the keys.
-          <div
-            key={item.key}
-            id={`palette-${index}`}
-            role="option"
-            tabIndex={-1}
-            aria-selected={index === at}
-            onPointerMove={() => setAt(index)}
-            onClick={() => run(item)}
-          >
-            <Icon name={item.icon} />
-            <bdi>{item.label}</bdi>
-            <span class="muted">
-              {item.kind}
-              {item.keys && <kbd>{item.keys}</kbd>}
-            </span>
+        {[...groups].map(([kind, items]) => (
+          // biome-ignore lint/a11y/useSemanticElements: a list box has groups of options.
+          <div key={kind} role="group" aria-label={kind}>
+            <p class="view-table-note" aria-hidden="true">
+              {kind}
+            </p>
+            {items.map((item) => {
+              const index = found.indexOf(item);
+              return (
+                // biome-ignore lint/a11y/useKeyWithClickEvents: the input has the focus and handles the keys.
+                <div
+                  key={item.key}
+                  id={`palette-${index}`}
+                  role="option"
+                  tabIndex={-1}
+                  aria-selected={index === at}
+                  onPointerMove={() => setAt(index)}
+                  onClick={() => run(item)}
+                >
+                  <Icon name={item.icon} />
+                  <bdi>{item.label}</bdi>
+                  <span class="muted">{item.keys ? <kbd>{item.keys}</kbd> : item.note}</span>
+                </div>
+              );
+            })}
           </div>
         ))}
       </div>
-      {found.length === 0 && <p class="palette-none">Nothing matches.</p>}
+      {found.length === 0 && <p class="view-table-note">Nothing matches.</p>}
     </dialog>
   );
 }
@@ -145,19 +160,19 @@ function collectItems(
       ([key, view]): PaletteItem => ({
         key: viewPath(view),
         label: VIEW_LABEL[view],
-        kind: 'view',
+        kind: 'Views',
         keys: `g ${key}`,
         icon: 'closed',
         run: () => navigation.go({ view, name: null }),
       }),
     ),
     ...actions,
-    ...[...rows.value.keys()].map((type) => place('events', type, 'event type', 'dot')),
-    ...workflows.value.map(({ name }) => place('workflows', name, 'workflow', 'ring')),
-    ...agents.value.map(({ name }) => place('agents', name, 'agent', 'running')),
+    ...[...rows.value.keys()].map((type) => place('events', type, 'Event types', 'dot')),
+    ...workflows.value.map(({ name }) => place('workflows', name, 'Workflows', 'ring')),
+    ...agents.value.map(({ name }) => place('agents', name, 'Agents', 'running')),
     // Those that were set at run time share their name.
     ...[...new Set(schedules.value.map(({ name }) => name))].map((name) =>
-      place('schedules', name, 'schedule', 'clock'),
+      place('schedules', name, 'Schedules', 'clock'),
     ),
   ];
 }
@@ -180,15 +195,16 @@ function matchItems(
     const name = label.toLowerCase();
     if (name.startsWith(query)) return 0;
     if (words.every((word) => name.includes(word))) return 1;
-    return words.every((word) => `${name} ${kind}`.includes(word)) ? 2 : 3;
+    return words.every((word) => `${name} ${kind.toLowerCase()}`.includes(word)) ? 2 : 3;
   };
   const ranked = all.map((item) => ({ item, rank: rankOf(item) })).filter(({ rank }) => rank < 3);
   const found = ranked.sort((a, b) => a.rank - b.rank).map(({ item }) => item);
   const typed = text.trim();
-  const lookUp = (view: 'requests' | 'search' | 'tagged', kind: string): PaletteItem => ({
+  const lookUp = (view: 'requests' | 'search' | 'tagged', note: string): PaletteItem => ({
     key: `look up ${view}`,
     label: typed,
-    kind,
+    kind: 'Look up',
+    note,
     icon: 'search',
     run: () => {
       if (view === 'search') navigation.searchText.value = typed;
@@ -196,8 +212,8 @@ function matchItems(
     },
   });
   const lookUps = [
-    ...(/^\S{6,}$/.test(typed) ? [lookUp('requests', 'look up as an id of an event, a run or a request')] : []),
-    ...(tagView !== null && typed !== '' ? [lookUp(tagView, 'find events and runs with this tag')] : []),
+    ...(/^\S{6,}$/.test(typed) ? [lookUp('requests', 'id of an event, a run or a request')] : []),
+    ...(tagView !== null && typed !== '' ? [lookUp(tagView, 'tag of events and runs')] : []),
   ];
   return [...found.slice(0, SHOWN - lookUps.length), ...lookUps];
 }

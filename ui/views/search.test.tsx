@@ -68,7 +68,7 @@ test('the palette hands the tag over without a URL, and the user submits the sea
   await page.pass(0);
   const input = screen.getByRole('combobox', { name: 'Go to a view, a name or an id' });
   await type(input, 'customer:17');
-  await page.click(screen.getByRole('option', { name: /with this tag/ }));
+  await page.click(screen.getByRole('option', { name: /tag of events/ }));
   await page.pass(10);
   expect(location.hash).toBe('#/search');
   expect(JSON.stringify(push.mock.calls)).not.toContain('customer');
