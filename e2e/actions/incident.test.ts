@@ -62,10 +62,11 @@ test('an incident from the alert to the replay, on the page alone', { tag: '@any
   expect(new Set(alerts.map(({ incident }) => incident)).size).toBe(1);
 
   await page.goto(`${origin}/#/audit`);
-  const rows = page.getByRole('table').getByRole('row');
-  await expect(rows).toHaveCount(4);
+  // The rows that have a cell: without the headers of the columns and of the day.
+  const rows = page.getByRole('row').filter({ has: page.getByRole('cell') });
+  await expect(rows).toHaveCount(3);
   const texts = await rows.allTextContents();
-  for (const [index, action] of ['replay', 'resume', 'pause'].entries()) expect(texts[index + 1]).toContain(action);
-  for (const text of texts.slice(1)) expect(text).toMatch(/ada.*bank is/);
+  for (const [index, action] of ['replay', 'resume', 'pause'].entries()) expect(texts[index]).toContain(action);
+  for (const text of texts) expect(text).toMatch(/ada.*bank is/);
   webhook.close();
 });

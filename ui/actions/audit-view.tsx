@@ -1,11 +1,11 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { AuditBody } from '../../server/dashboard/protocol.js';
-import { viewerTimeZone } from '../format/clock-time.js';
+import { formatDay, formatTime, viewerTimeZone } from '../format/clock-time.js';
 import { Icon } from '../shared/icon.js';
 import { IdLink } from '../shared/links.js';
-import { MomentAndAge } from '../shared/times.js';
-import { EmptyState, TableSkeleton } from '../shared/view-section.js';
+import { Ago } from '../shared/times.js';
+import { EmptyState, Failure, TableSkeleton } from '../shared/view-section.js';
 import { BoundedRows, ViewTable, ViewTableCell, ViewTableNote } from '../shared/view-table.js';
 import { type View, viewPath } from '../state/navigation.js';
 import { useActions } from './actions.js';
@@ -54,9 +54,7 @@ export function AuditView({ query }: { query: string }): JSX.Element {
           <p>The audit needs an actions handler, and the right to read it.</p>
         </EmptyState>
       ) : error !== null ? (
-        <EmptyState title="No response">
-          <p>{error}</p>
-        </EmptyState>
+        <Failure message={error} />
       ) : audit === null ? (
         <TableSkeleton />
       ) : audit.entries.length === 0 ? (
@@ -66,7 +64,16 @@ export function AuditView({ query }: { query: string }): JSX.Element {
       ) : (
         <ViewTable caption="Actions, the newest first" columns={COLUMNS} class="audit-table">
           <BoundedRows items={audit.entries} limit={SHOWN} noun="actions" columns={COLUMNS.length}>
-            {(entry) => <AuditRow key={entry.sequence} entry={entry} now={audit.now} query={query} />}
+            {(entry, index) => [
+              formatDay(entry.at) !== formatDay(audit.entries[index - 1]?.at ?? 0) && (
+                <tr key="day" class="row-group">
+                  <th scope="rowgroup" colSpan={COLUMNS.length}>
+                    {formatDay(entry.at)}
+                  </th>
+                </tr>
+              ),
+              <AuditRow key={entry.sequence} entry={entry} now={audit.now} query={query} />,
+            ]}
           </BoundedRows>
         </ViewTable>
       )}
@@ -79,11 +86,10 @@ function AuditRow({ entry, now, query }: { entry: Entry; now: number; query: str
   return (
     <tr>
       <th scope="row">
-        <MomentAndAge at={at} now={now} />
+        {formatTime(at)} <Ago at={at} now={now} />
       </th>
       <ViewTableCell label="Who">
-        <bdi>{by}</bdi>
-        <ViewTableNote>via {via}</ViewTableNote>
+        <bdi>{by}</bdi> <span class="muted">via {via}</span>
       </ViewTableCell>
       <ViewTableCell label="Action">{action}</ViewTableCell>
       <ViewTableCell label="Target">

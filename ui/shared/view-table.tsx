@@ -144,7 +144,7 @@ export interface BoundedRowsProps<T> {
   /** Number of columns of the table. */
   readonly columns: number;
   /** Returns the rows of an item. */
-  readonly children: (item: T) => ComponentChildren;
+  readonly children: (item: T, index: number) => ComponentChildren;
 }
 
 /** First rows of a table, with a button that shows all. A single further row takes the place of the button. */

@@ -169,7 +169,7 @@ function Group({ name, waits, isTruncated, hasOldest, now, columns, ...rows }: G
   const since = Math.min(...waits.map(({ step }) => step.waitsFor?.since ?? now));
   return (
     <>
-      <tr class="wait-group">
+      <tr class="row-group">
         <th scope="rowgroup" colSpan={columns}>
           {name} <ListedCount count={waits.length} isTruncated={isTruncated} />{' '}
           {(hasOldest || !isTruncated) && waits.length > 1 && (
