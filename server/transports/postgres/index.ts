@@ -13,6 +13,7 @@ export type {
   PostgresClient,
   PostgresPool,
   PostgresResult,
+  PostgresStatement,
   PostgresTransportOptions,
 } from './postgres-options.js';
 export type { PostgresTransport } from './postgres-transport.js';

@@ -44,7 +44,10 @@ export interface PostgresPool {
 
 /** Options of `postgresTransport`. */
 export interface PostgresTransportOptions {
-  /** Pool of `pg` 8. The transport keeps one of its clients for notifications, and never ends the pool. */
+  /**
+   * Pool of `pg` 8. The transport keeps one of its clients for notifications, and never ends the pool. Its `query` receives
+   * texts with values, and statements as {@link PostgresStatement}.
+   */
   pool?: PostgresPool;
   /** Address of the server, such as `postgres://user:password@host:5432/database`, instead of `pool`. */
   connectionString?: string;

@@ -168,3 +168,43 @@ it('a session that loses its prepared statements, as an application may cause, s
   await shared.query('DEALLOCATE ALL');
   expect(await shop.publish([envelope('order')])).toHaveLength(1);
 });
+
+it('sessions record outcomes although the schema was dropped and created again, as by a restore', async () => {
+  const shared = new Pool({ connectionString: url });
+  onTestFinished(() => shared.end());
+  const results: unknown[] = [];
+  const start = async (): Promise<TransportManager> => {
+    const shop = postgresTransport({ pool: shared, schema: 'restored' }).connect({
+      service: 'shop',
+      logger: silentLogger,
+    });
+    await shop.start({
+      subscriptions: [{ type: 'order' }],
+      concurrency: 5,
+      onDelivery: (delivery) => {
+        const outcome = { status: 'completed', durationMs: 1, followUps: [], result: 'null' } as const;
+        results.push(Promise.resolve(delivery.commit(outcome)).catch((error: unknown) => String(error)));
+      },
+    });
+    return shop;
+  };
+  // Each session of the pool takes part.
+  const end = async (shop: TransportManager, count: number): Promise<void> => {
+    for (let sent = 0; sent < count; sent += 1) {
+      const clients = await Promise.all(Array.from({ length: sent % 6 }, () => shared.connect()));
+      const before = results.length;
+      await shop.publish([envelope('order')]);
+      for (const client of clients) client.release();
+      await expect.poll(() => results.length).toBeGreaterThan(before);
+    }
+  };
+  const first = await start();
+  await end(first, 30);
+  await first.close({ drainMs: 1_000 });
+  await shared.query('DROP SCHEMA restored CASCADE');
+  const second = await start();
+  await end(second, 30);
+  await second.close({ drainMs: 1_000 });
+  expect(await Promise.all(results)).toEqual(results.map(() => 'ok'));
+  expect(results).toHaveLength(60);
+});

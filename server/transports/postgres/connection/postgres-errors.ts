@@ -4,8 +4,9 @@ import { BackpressureError, TransportUnavailableError } from '../../errors.js';
 
 /** States of a deadlock, a serialization failure or a lock that was not to be had: the transaction had no effect. */
 export const repeatable: ReadonlySet<string> = new Set(['40001', '40P01', '55P03']);
-// Nothing was carried out: the name of the statement is unknown to the session, or known already.
-const unprepared = new Set(['26000', '42P05']);
+// Nothing was carried out: the session does not know the name of the statement, has it already, or parsed it with functions and
+// types that were dropped since and may have been created again.
+const unprepared = new Set(['26000', '42P05', '0A000', '42704', '42883', 'XX000']);
 // The server accepts no session, or has no more.
 const refusedSessions = new Set(['57P03', '53300']);
 const refusedConnections = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ENOENT', 'EHOSTUNREACH', 'ENETUNREACH']);
@@ -34,7 +35,7 @@ export function isUnsent(error: unknown): boolean {
   return code === '' && error instanceof Error && connectTimeouts.has(error.message);
 }
 
-/** Returns if the session did not have a prepared statement, or had it already, as behind a pooler that changes sessions. */
+/** Returns if a prepared statement may have failed because it was prepared, as behind a pooler that changes sessions. */
 export function isUnprepared(error: unknown): boolean {
   return unprepared.has(codeOf(error));
 }

@@ -172,8 +172,8 @@ export class Consumer implements NotificationListener, EventStarter {
     accept: (member: number, starts: readonly number[]) => Promise<Fields>,
   ): Promise<Fields> {
     const starting = this.#startable(envelopes);
-    const order = new Map(starting.map((envelope, index) => [envelope, index]));
-    const starts = order.size === 0 ? [] : envelopes.map((envelope) => Number(order.has(envelope)));
+    const order = new Map(starting.map((place, rank) => [place, rank]));
+    const starts = order.size === 0 ? [] : envelopes.map((_, place) => Number(order.has(place)));
     this.#reserved += starting.length;
     const accepting = this.#noting(async () => {
       let reply: Fields;
@@ -184,9 +184,9 @@ export class Consumer implements NotificationListener, EventStarter {
       }
       const leased = readList(reply['leased']);
       if (leased.length > 0) this.#learnFloor(reply);
-      const events = leased.map((lease) => acceptedEvent(lease, envelopes));
-      events.sort((a, b) => (order.get(a.envelope) ?? 0) - (order.get(b.envelope) ?? 0));
-      this.#take(events.map((event) => this.#deliveryOf(event, [])));
+      const rankOf = (lease: unknown): number => order.get(readNumber(itemOf(lease, 0))) ?? 0;
+      const inOrder = leased.toSorted((a, b) => rankOf(a) - rankOf(b));
+      this.#take(inOrder.map((lease) => this.#deliveryOf(acceptedEvent(lease, envelopes), [])));
       return reply;
     });
     this.#accepting.add(accepting);
@@ -200,18 +200,20 @@ export class Consumer implements NotificationListener, EventStarter {
     }
   }
 
-  /** Returns those of events that may start when they are accepted, in the order in which they start. */
-  #startable(envelopes: readonly Envelope[]): readonly Envelope[] {
+  /** Returns the places of events that may start when they are accepted, in the order in which they start. */
+  #startable(envelopes: readonly Envelope[]): readonly number[] {
     const mayStart = !this.#isClosing && this.#isBeating && this.#claiming === undefined && !loneEvents.isReserved;
     // To look if others have to start before would take long.
     if (!mayStart || this.#floor.until > 0) return [];
     return envelopes
-      .filter(({ type, delayMs }) => {
-        const queue = this.#queueOf.get(type);
-        return queue !== undefined && !this.#limited.has(queue) && delayMs <= 0;
+      .map(({ type, service = this.#parts.service, delayMs, priority }, place) => {
+        const queue = service === this.#parts.service ? this.#queueOf.get(type) : undefined;
+        return { place, priority, isReady: queue !== undefined && !this.#limited.has(queue) && delayMs <= 0 };
       })
+      .filter(({ isReady }) => isReady)
       .toSorted((a, b) => b.priority - a.priority)
-      .slice(0, Math.max(0, this.#free));
+      .slice(0, Math.max(0, this.#free))
+      .map(({ place }) => place);
   }
 
   onWork(queues: readonly number[], origin?: string): void {

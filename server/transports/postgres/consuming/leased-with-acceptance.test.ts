@@ -76,6 +76,13 @@ it('events start with the call that accepts them, those of the highest priority 
   await expect.poll(() => idsOf(held)).toEqual([first.id, second.id, low.id]);
 });
 
+it('an event that a call has twice takes two slots', async () => {
+  const { shop, held } = await startShop(1);
+  const order = envelope('order');
+  await shop.publish([order, order]);
+  expect(held).toHaveLength(1);
+});
+
 it('calls under way together start no more events than there are slots, and what is left follows', async () => {
   const { shop, held } = await startShop();
   const orders = Array.from({ length: 40 }, () => envelope('order'));

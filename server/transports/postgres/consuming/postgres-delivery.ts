@@ -27,9 +27,10 @@ import type { OutcomeRecorder } from './outcome-recorder.js';
 const releaseDelayMs = 1_000;
 
 /** Event whose attempt is leased to this process. */
-export interface LeasedEvent
-  extends Pick<StoredEvent, 'envelope' | 'seq' | 'token' | 'queue' | 'attempt' | 'crashes'>,
-    Pick<StoredEvent, 'isCause' | 'isAdmitted' | 'isRun' | 'checkpoints'> {}
+export type LeasedEvent = Pick<
+  StoredEvent,
+  'envelope' | 'seq' | 'token' | 'queue' | 'attempt' | 'crashes' | 'isCause' | 'isAdmitted' | 'isRun' | 'checkpoints'
+>;
 
 /** Attempt that is leased to this process until it commits or the lease is lost. */
 export class PostgresDelivery implements Delivery {

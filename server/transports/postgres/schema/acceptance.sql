@@ -118,7 +118,8 @@ END $$;
 -- `leased`, `[index, seq, token, queue, is_run]` of those that are leased at once to the connection that sends them, because
 -- nothing else has to start before. Also `floor` and `tookMs` as `claim` does.
 -- @param origin connection that learns about the work from this reply
--- @param starts 1 for each event that the connection may start, with the highest priorities, 0 for others
+-- @param starts 1 for each event that the connection may start, 0 for others. Within a type those with 1 have the highest
+-- priorities
 CREATE FUNCTION hub.accept(
   emits json, sender text, origin text DEFAULT '', max_pending bigint DEFAULT NULL, p_member bigint DEFAULT 0,
   starts int[] DEFAULT '{}'
@@ -137,7 +138,6 @@ DECLARE
   others json[] := '{}';
   leasable int[];
   leased json;
-  began timestamptz;
   took interval;
   one record;
   i int;
@@ -162,22 +162,23 @@ BEGIN
   END IF;
   -- Events of some types, those with an id to remember and those of new queues are decided one after another. Each type is looked
   -- up by itself: a join may read all of them.
-  began := clock_timestamp();
-  SELECT coalesce(array_agg(type) FILTER (WHERE x.is_alone), '{}'), coalesce(array_agg(own) FILTER (WHERE own IS NOT NULL), '{}')
-  INTO alone_types, leasable FROM (
+  SELECT coalesce(array_agg(type) FILTER (WHERE x.is_alone), '{}'), coalesce(array_agg(own) FILTER (WHERE own IS NOT NULL), '{}'),
+    sum(looked_at - began_at)
+  INTO alone_types, leasable, took FROM (
     SELECT type, is_alone
       OR (SELECT true FROM hub.queues q WHERE q.type = e.type AND q.is_debounced LIMIT 1)
       OR (SELECT true FROM hub.queues q WHERE q.triggers IS NOT NULL AND q.triggers ? e.type LIMIT 1)
       OR (SELECT true FROM hub.waits w WHERE w.event_type = e.type LIMIT 1) AS is_alone,
+      clock_timestamp() AS began_at,
       CASE WHEN p_member > 0 THEN (
         SELECT q.id FROM hub.queues q WHERE q.type = e.type AND q.service = sender AND NOT q.is_limited
           AND (SELECT true FROM hub.member_types m WHERE m.queue = q.id AND m.member = p_member)
           AND (SELECT p.types = '"all"' OR p.types ? q.type FROM hub.pauses p WHERE p.service = sender) IS NOT TRUE
           AND (SELECT true FROM hub.events r WHERE r.queue = q.id AND r.state = 'r' ORDER BY r.priority DESC, r.position LIMIT 1) IS NULL
-      ) END AS own
+      ) END AS own,
+      clock_timestamp() AS looked_at
     FROM (SELECT DISTINCT type FROM unnest(events)) e
   ) x;
-  took := clock_timestamp() - began;
   -- What is decided one after another may have to start before the rest.
   IF cardinality(alone_types) > 0 THEN leasable := '{}'; END IF;
   WITH stored AS (

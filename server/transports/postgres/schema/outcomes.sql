@@ -146,7 +146,6 @@ DECLARE
   results text[];
   done int[];
   has_follow_ups boolean;
-  seqs bigint[];
   beyond bigint[] := '{}';
   follow_ups json;
   queues int[];
@@ -157,15 +156,15 @@ DECLARE
   each int;
   i int;
 BEGIN
-  SELECT array_agg(x), array_agg(x.seq) FILTER (WHERE x.status = 'completed'), bool_or(json_array_length(x."followUps") > 0)
-  INTO all_outcomes, seqs, has_follow_ups
+  SELECT array_agg(x), bool_or(json_array_length(x."followUps") > 0) INTO all_outcomes, has_follow_ups
   FROM json_populate_recordset(NULL::hub.outcome, outcomes) x;
   results := array_fill('ok'::text, ARRAY[cardinality(all_outcomes)]);
-  IF cardinality(seqs) > 50 THEN
-    -- Of which the same call has 50 newer ones of the queue: they would be dropped.
+  IF cardinality(all_outcomes) > 50 THEN
+    -- Events that have 50 newer ones of their queue in this call: the retention would drop them.
     SELECT coalesce(array_agg(seq), '{}') INTO beyond FROM (
-      SELECT x.seq, row_number() OVER (PARTITION BY e.queue ORDER BY n DESC) AS age
-      FROM unnest(seqs) WITH ORDINALITY x(seq, n), LATERAL (SELECT queue FROM hub.events WHERE seq = x.seq OFFSET 0) e
+      SELECT x.seq, row_number() OVER (PARTITION BY e.queue ORDER BY x.ordinality DESC) AS age FROM unnest(all_outcomes) WITH ORDINALITY x,
+        LATERAL (SELECT queue FROM hub.events WHERE seq = x.seq AND token = x.token OFFSET 0) e
+      WHERE x.status = 'completed'
     ) y WHERE age > 50;
   END IF;
   -- Events that nothing else depends on end together.

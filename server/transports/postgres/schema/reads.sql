@@ -238,7 +238,7 @@ BEGIN
   SELECT coalesce(array_agg(queue), '{}') INTO erased_runs FROM runs;
   DELETE FROM hub.log_entries l USING hub.ended e, hub.queues q
   WHERE e.number = ANY(numbers) AND q.id = e.queue AND l.log = ANY (hub.run_logs(q.service, e.id));
-  DELETE FROM hub.ended WHERE number = ANY(numbers) AND NOT (is_recent OR is_run OR is_dead);
+  DELETE FROM hub.ended e USING hub.ended_of(p_request) o WHERE e.number = o.number AND NOT (o.is_recent OR o.is_run OR o.is_dead);
   FOR run IN SELECT DISTINCT seq FROM hub.kept_events WHERE request_id = p_request ORDER BY seq LOOP
     PERFORM FROM hub.events WHERE seq = run FOR UPDATE;
     DELETE FROM hub.kept_events WHERE seq = run AND request_id = p_request;
