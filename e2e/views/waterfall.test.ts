@@ -1,6 +1,8 @@
+import { createWorkflow } from 'hubline';
 import { REQUEST_ID } from '../../ui/testing/answer-request.js';
 import { serveAnswers } from '../testing/answering-dashboard.js';
 import { expect, test } from '../testing/fixtures.js';
+import { expectNoOverflow } from '../testing/page-parts.js';
 
 test('the waits of a request collapse, and a part of its time fills the axis', { tag: '@any-width' }, async ({
   page,
@@ -38,4 +40,32 @@ test('the waits of a request collapse, and a part of its time fills the axis', {
   await expect(page.getByRole('row', { name: /parcel scanned/ })).toHaveCount(0);
   await showAll.click();
   await expect(axis.locator('.trace-tick')).toHaveText(['20 s', '40 s', '1 min']);
+});
+
+test('on a phone, the name of a nested run is whole, and its kind is left out', { tag: '@any-width' }, async ({
+  page,
+  serve,
+}) => {
+  await page.setViewportSize({ width: 320, height: 700 });
+  const label = createWorkflow({
+    name: 'parcel.label.print',
+    run: ({ step }) => step.waitForEvent('printed', 'parcel.printed', { key: 'parcel 7', timeoutMs: 86_400_000 }),
+  });
+  const { origin, hub } = await serve({
+    register: (shop) => {
+      shop.event({ type: 'parcel.printed' });
+      shop.workflow(label);
+      shop.workflow(createWorkflow({ name: 'checkout', run: ({ step }) => step.invoke('book', label, null) }));
+    },
+  });
+  const { runId } = await hub.startWorkflow('checkout', null);
+  await expect.poll(async () => (await hub.waits()).suspended).toBe(2);
+  await page.goto(`${origin}/#/requests/${runId}?every=off`);
+  const name = page.getByRole('row', { name: /parcel\.label\.print/ }).locator('.trace-name');
+  const link = name.getByRole('link', { name: 'parcel.label.print' });
+  await expect(link).toBeVisible();
+  expect(await link.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).toBe(0);
+  const [row, tag] = await Promise.all([name.boundingBox(), name.locator('.tag').boundingBox()]);
+  expect(tag?.y).toBeGreaterThanOrEqual((row?.y ?? 0) + (row?.height ?? 0));
+  await expectNoOverflow(page);
 });
