@@ -68,7 +68,7 @@ test('who may act looks at the payload, replays, pauses and resumes, and stands 
   await expectAccessible(page);
   isFixed = true;
   await page.getByRole('button', { name: 'Replay', exact: true }).click();
-  await expect(page.getByRole('dialog')).toContainText('The event payment.requested is handled again in shop');
+  await expect(page.getByRole('dialog')).toContainText('The event is handled again in shop');
   await expectAccessible(page);
   await expectNoOverflow(page);
   await confirm(page, 'Replay', 'Replayed.', 'bank is back');
@@ -224,7 +224,7 @@ test('a run is forked from a step, and the fork links to its origin', { tag: '@a
   await page.goto(`${origin}/#/requests/${runId}`);
   await page.getByRole('button', { name: 'Fork', exact: true }).click();
   const dialog = page.getByRole('dialog');
-  await expect(dialog).toContainText('A new run of fulfil starts in shop');
+  await expect(dialog).toContainText('A new run starts in shop');
   // The step that failed is proposed, and steps that the run has not reached are not.
   const step = dialog.getByRole('combobox', { name: 'Step that runs again' });
   await expect(step).toHaveValue('label');

@@ -123,13 +123,11 @@ function Target({ target, query }: { target: Entry['target']; query: string }): 
             </ViewTableNote>
           ),
       )}
-      {names
-        .filter((name) => name !== undefined && name !== '')
-        .map((name) => (
-          <ViewTableNote key={name}>
-            <bdi>{name}</bdi>
-          </ViewTableNote>
-        ))}
+      {names.filter(Boolean).map((name) => (
+        <ViewTableNote key={name}>
+          <bdi>{name}</bdi>
+        </ViewTableNote>
+      ))}
       {shown.map((each) => (
         <ViewTableNote key={each}>
           <IdLink id={each} name="event" query={query} />

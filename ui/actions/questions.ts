@@ -50,10 +50,10 @@ export function resumeQuestion(client: ActionClient, { kind, name }: Target): Qu
 export function replayQuestion(client: ActionClient, { id, kind, type, service }: EventDetails): Question {
   const effect =
     kind === 'workflow'
-      ? `The run of ${type} goes on in ${service} at the step that failed.`
-      : `The event ${type} is handled again in ${service}, from its first attempt.`;
+      ? `The run goes on in ${service} at the step that failed.`
+      : `The event is handled again in ${service}, from its first attempt.`;
   return {
-    title: 'Replay the dead letter?',
+    title: `Replay the dead letter of ${type}?`,
     effect,
     confirm: 'Replay',
     act: async (reason) => {
@@ -142,8 +142,8 @@ export function forkQuestion(client: ActionClient, event: EventDetails, query: s
   const { id, service, type, step } = event;
   const options = forkSteps(event);
   return {
-    title: 'Fork the run?',
-    effect: `A new run of ${type} starts in ${service} with what this one recorded before the step. The step and all that follows run again; what earlier steps emitted is not emitted again.`,
+    title: `Fork the run of ${type}?`,
+    effect: `A new run starts in ${service} with what this one recorded before the step. The step and all that follows run again; what earlier steps emitted is not emitted again.`,
     confirm: 'Fork',
     choice: {
       label: 'Step that runs again',
@@ -164,8 +164,8 @@ export function forkSteps({ steps = [] }: Pick<EventDetails, 'steps'>): readonly
 
 export function eraseQuestion(client: ActionClient, requestId: string): Question {
   return {
-    title: 'Erase the request?',
-    effect: `Payloads, results and outputs of what has ended of the request ${requestId} are removed for good, in all services. Its dead letters can no longer be replayed. What is pending keeps its payload.`,
+    title: `Erase the request ${requestId.slice(0, 8)}?`,
+    effect: `Payloads, results and outputs of what has ended are removed for good, in all services. Its dead letters can no longer be replayed. What is pending keeps its payload.`,
     confirm: 'Erase',
     act: async (reason) => {
       await client.act('erase', { requestId, ...reasonOf(reason) });
