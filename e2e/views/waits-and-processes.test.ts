@@ -246,6 +246,11 @@ test('a type whose only slot is taken is not idle: in its row, its panel and amo
   await expect(slots.last()).toContainText(/^order\.paid0 of 4/);
   const row = page.getByRole('row', { name: /pid/ });
   await expect(row.locator('[data-label="Release"]')).toHaveText(/^1\.5\.0Hubline \d+\./);
+  // On a phone, a release is a line below its name.
+  await page.setViewportSize({ width: 320, height: 700 });
+  const release = page.getByRole('table', { name: /^Releases/ }).getByRole('row', { name: /1\.5\.0/ });
+  await expect.poll(async () => (await release.boundingBox())?.height).toBeLessThan(76);
+  await expectNoOverflow(page);
 });
 
 test('new views: headings, tables with captions, and a text for each state', { tag: '@any-width' }, async ({
