@@ -25,7 +25,7 @@ const kindNames = { type: 'event type', workflow: 'workflow', schedule: 'schedul
 export function pauseQuestion(client: ActionClient, { kind, name }: Target): Question {
   return {
     title: `Pause the ${kindNames[kind]} ${name}?`,
-    effect: `Nothing of it starts in any service until it is resumed. What runs finishes, and events are still accepted.`,
+    effect: `Nothing of it starts in any service until it is resumed. What runs finishes.`,
     confirm: 'Pause',
     needsReason: true,
     act: async (reason) => {
@@ -38,7 +38,7 @@ export function pauseQuestion(client: ActionClient, { kind, name }: Target): Que
 export function resumeQuestion(client: ActionClient, { kind, name }: Target): Question {
   return {
     title: `Resume the ${kindNames[kind]} ${name}?`,
-    effect: 'What waits for it starts at once, within its limits.',
+    effect: 'What waits for it starts at once.',
     confirm: 'Resume',
     act: async (reason) => {
       const { done } = await client.act('resume', { [kind]: name, ...reasonOf(reason) });
@@ -143,7 +143,7 @@ export function forkQuestion(client: ActionClient, event: EventDetails, query: s
   const options = forkSteps(event);
   return {
     title: `Fork the run of ${type}?`,
-    effect: `A new run starts in ${service} with what this one recorded before the step. The step and all that follows run again; what earlier steps emitted is not emitted again.`,
+    effect: `A new run starts in ${service} with what this one recorded before the step. The step and all that follows run again.`,
     confirm: 'Fork',
     choice: {
       label: 'Step that runs again',
@@ -200,7 +200,7 @@ export function retireQuestion(client: ActionClient, service: string): Question 
   return {
     title: `Retire the service ${service}?`,
     effect:
-      'No events are queued for it until a hub of it starts again. Refused while a process of it runs, or events or dead letters of it are left.',
+      'No events are queued for it until a hub of it starts again. Refused while it runs, or has events or dead letters.',
     confirm: 'Retire',
     act: async (reason) => {
       await client.act('retire', { service, ...reasonOf(reason) });

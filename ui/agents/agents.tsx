@@ -270,7 +270,7 @@ function AgentRow({ agent, uses, isOpen, allTokens, query }: AgentRowProps): JSX
 /** Share of all agents, as a bar below a number. */
 function ShareBar({ share }: { share: number }): JSX.Element {
   return (
-    <span class="share" title={`${formatPercent(share)} of all agents`}>
+    <span class="share">
       <i class="share-part" style={{ transform: `scaleX(${share})` }} />
       <span class="visually-hidden">{formatPercent(share)} of all agents</span>
     </span>

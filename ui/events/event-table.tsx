@@ -37,7 +37,7 @@ export function EventTable({ store, order: fresh, navigation, focusRef }: EventT
   const reading = store.reading.value;
   const order = useOrder(fresh, [q, sort, dir, show, selection?.from, selection?.to].join('\n'), isActive, rows);
   const isWhole = show === 'all' && sort === 'status' && group === 'none' && q.trim() === '';
-  const seen = order.filter(({ status }) => status !== 'never');
+  const seen = order.filter(({ type, status }) => status !== 'never' || type === navigation.openType.value);
   const unseen = isWhole && seen.length > 0 ? order.length - seen.length : 0;
   const listed = unseen > MAX_UNSEEN ? seen : order;
   const items: readonly ListItem[] = group === 'prefix' ? groupItems(listed, closed) : listed;

@@ -265,7 +265,6 @@ function GroupButtons({ rows, navigation }: GroupButtonsProps): JSX.Element {
         type="button"
         class="chip"
         aria-pressed={isGrouped}
-        title="The part before the first . : or /"
         onClick={() => navigation.go({ group: isGrouped ? 'none' : 'prefix', closed: [] })}
       >
         Group by prefix

@@ -35,7 +35,7 @@ const COUNTER_LOOK: Record<Counter, CounterLook> = {
   delayed: { of: 'pending' },
   suspended: { of: 'pending', title: 'Wait for a time, event or run' },
   deduplicated: { label: 'Deduplicated', title: 'Their dedupe id was known' },
-  deadLetters: { label: 'Dead letters', title: 'Failed, and neither replayed nor discarded' },
+  deadLetters: { label: 'Dead letters', title: 'Neither replayed nor discarded' },
   processes: { label: 'Processes now' },
 };
 

@@ -105,7 +105,7 @@ export function LoadedContent<T>({
     if (monitor.connection.value.kind === 'snapshot') {
       return (
         <EmptyState title="Not in the snapshot">
-          <p>A snapshot contains counts, but no waits, processes or runs of agents.</p>
+          <p>A snapshot has counts, but no waits, processes or runs.</p>
         </EmptyState>
       );
     }

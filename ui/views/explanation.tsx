@@ -84,7 +84,9 @@ export function BlockerFacts({ type, blocker, now, query }: BlockerFactsProps): 
       {holders.slice(0, MAX_HOLDERS).map(({ id, since }) => (
         <span key={id} class="explanation-holder">
           <IdLink id={id} name="event" query={query} />
-          {since !== undefined && ` for ${formatAge(now - since)}`} <CancelButton id={id} kind="event" type={type} />
+          {since !== undefined && ` for ${formatAge(now - since)}`}{' '}
+          {/* A limit of slots is that of an event type. Other holders may hold something else. */}
+          {blocker.kind === 'concurrency' && <CancelButton id={id} kind="event" type={type} />}
         </span>
       ))}
       {holders.length > MAX_HOLDERS && ` and ${formatCount(holders.length - MAX_HOLDERS)} more`}

@@ -116,7 +116,7 @@ function Trace({ trace, id, transport, now, query }: TraceProps): JSX.Element {
   return (
     <>
       <TraceFacts trace={trace} spent={spent} ms={span.to - span.from} />
-      {isTruncated && <p class="panel-note">The first 1,000 events. The later ones are left out.</p>}
+      {isTruncated && <p class="panel-note">Only the first 1,000 events.</p>}
       {missingCauses > 0 && (
         <p class="panel-note">
           No longer retained: {counted(missingCauses, 'event')} of the request that led to others.

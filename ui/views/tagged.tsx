@@ -138,7 +138,7 @@ export function Search({ monitor, navigation }: TaggedProps): JSX.Element {
       {error !== null && <Failure message={error} />}
       {found?.body.events.length === 0 && (
         <EmptyState title="Nothing found">
-          <p>Events and runs are found while they are retained, of event types and workflows with tags.</p>
+          <p>Events and runs of types with tags are found while they are retained.</p>
         </EmptyState>
       )}
       {found !== null && found.body.events.length > 0 && (

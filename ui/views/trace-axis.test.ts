@@ -106,8 +106,12 @@ test('a turn of an agent is one row with its tool calls, unless one of them fail
     turn('turn 3', 1_600),
     call('turn 3 / mail', 2_300, true),
     turn('turn 4', 2_400),
+    // A delegate is one call, with turns and calls of its own.
+    call('turn 4 / ask', 3_100),
+    turn('turn 4 / ask / turn 1', 3_100),
+    call('turn 4 / ask / turn 1 / find_order', 3_120),
   ];
-  const rows = traceRows([run(steps, SERVER_NOW + 3_100)], SERVER_NOW + 3_100);
+  const rows = traceRows([run(steps, SERVER_NOW + 3_200)], SERVER_NOW + 3_200);
   const folded = foldTurns(rows, new Set());
   expect(
     folded.slice(1).map(({ name, kind, isOpen, ranMs, bars }) => [name, kind, isOpen, ranMs, bars.length]),
@@ -116,7 +120,7 @@ test('a turn of an agent is one row with its tool calls, unless one of them fail
     ['turn 2', '2 calls 100 ms', false, 700, 3],
     ['turn 3', 'model', undefined, 700, 1],
     ['mail', 'tool', undefined, 50, 1],
-    ['turn 4', 'model', undefined, 700, 1],
+    ['turn 4', 'ask 50 ms', false, 700, 4],
   ]);
   const open = foldTurns(rows, new Set([folded[2]?.key ?? '']));
   expect(open.slice(2, 5).map(({ name, kind, isOpen }) => [name, kind, isOpen])).toEqual([

@@ -2,7 +2,15 @@ import { niceCeiling, TICK_STEPS } from '../charts/chart-shape.js';
 import { formatDuration } from '../format/duration.js';
 import { formatCount, formatPercent } from '../format/number.js';
 import { sumOf } from '../shared/lists.js';
-import { type Bar, isBusy, joinPeriods, type TraceRow, type TraceSpan, type TraceState } from './trace-rows.js';
+import {
+  type Bar,
+  isBusy,
+  joinPeriods,
+  stepPath,
+  type TraceRow,
+  type TraceSpan,
+  type TraceState,
+} from './trace-rows.js';
 
 /** Axis that shows times in percent of its width. Cut waits are as wide as their mark. */
 export interface TraceAxis {
@@ -164,12 +172,20 @@ export function foldTurns(rows: readonly TraceRow[], open: ReadonlySet<string>):
     if (calls.length === 0 || calls.some(({ state }) => state !== 'completed')) shown.push(row, ...calls);
     else if (open.has(row.key)) shown.push({ ...row, isOpen: true }, ...foldTurns(calls, open));
     else
-      shown.push({ ...row, kind: callsText(calls), bars: [row, ...calls].flatMap(({ bars }) => bars), isOpen: false });
+      shown.push({
+        ...row,
+        kind: callsText(row, calls),
+        bars: [row, ...calls].flatMap(({ bars }) => bars),
+        isOpen: false,
+      });
   }
   return shown;
 }
 
-function callsText(calls: readonly TraceRow[]): string {
+/** Describes the calls of a turn. What they called in turn, as a delegate does, is part of them. */
+function callsText(turn: TraceRow, all: readonly TraceRow[]): string {
+  const depth = stepPath(turn.step).length + 1;
+  const calls = all.filter(({ step }) => stepPath(step).length === depth);
   const [first] = calls;
   const name = calls.length === 1 ? (first?.name ?? '') : `${calls.length} calls`;
   return `${name} ${formatDuration(sumOf(calls, ({ ranMs }) => ranMs ?? 0))}`;

@@ -40,6 +40,9 @@ export function stepPath(name: string): readonly string[] {
   return name.split(' / ');
 }
 
+/** Events of a request that a body has at most. */
+const MAX_EVENTS = 1_000;
+
 /**
  * Returns the tree of a request as rows: each event with its attempts and steps, then the events that it led to. A child
  * run follows the step that invoked it.
@@ -77,7 +80,9 @@ export function traceRows(events: readonly EventDetails[], now: number, model?: 
     for (const part of parts) {
       const isInvoke = part.kind === 'invoke';
       const child = isInvoke ? invoked.get(part.step) : undefined;
-      const isGone = isInvoke && child === undefined && isOver(part.state) && part.note === '';
+      // A fork has what its origin recorded, whose child runs follow that one.
+      const isWhole = event.forkOf === undefined && events.length < MAX_EVENTS;
+      const isGone = isWhole && isInvoke && child === undefined && isOver(part.state) && part.note === '';
       rows.push(isGone ? { ...part, note: 'its run is no longer retained' } : part);
       if (child === undefined) continue;
       others.delete(child);

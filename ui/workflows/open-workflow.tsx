@@ -13,6 +13,8 @@ import { stagesOf } from './workflow-summary.js';
 export interface OpenWorkflowProps {
   readonly workflow: WorkflowOverview;
   readonly body: WorkflowRuns;
+  /** The body has what is retained; else the latest runs alone. */
+  readonly isLoaded: boolean;
   readonly monitor: Monitor;
   /** Query that links retain. */
   readonly query: string;
@@ -45,7 +47,7 @@ const MAX_WAITING = 1_000;
 const RUNS_SHOWN = 20;
 
 /** Graph of the steps that the runs of a workflow reached, and a list of runs by status or by step. */
-export function OpenWorkflow({ workflow, body, monitor, query }: OpenWorkflowProps): JSX.Element {
+export function OpenWorkflow({ workflow, body, isLoaded, monitor, query }: OpenWorkflowProps): JSX.Element {
   const [filter, setFilter] = useState<RunFilter>('all');
   const [step, setStep] = useState<string | null>(null);
   const [isLong, setLong] = useState(false);
@@ -81,13 +83,19 @@ export function OpenWorkflow({ workflow, body, monitor, query }: OpenWorkflowPro
         steps={
           isListed
             ? listedSteps(workflow, query)
-            : reachedSteps(body.steps, { selected: step, select, isCut: read.waiting >= MAX_WAITING })
+            : reachedSteps(body.steps, {
+                selected: step,
+                select: isLoaded ? select : null,
+                isCut: read.waiting >= MAX_WAITING,
+              })
         }
         stages={isListed ? stagesOf(workflow) : reachedStages(body.steps)}
         query={query}
       />
       <div class="workflow-runs">
-        <h4>Runs {!isRetained && <span class="panel-period">{listPeriod(workflow, body, filter, step)}</span>}</h4>
+        <h4>
+          Runs {isLoaded && !isRetained && <span class="panel-period">{listPeriod(workflow, body, filter, step)}</span>}
+        </h4>
         <div class="run-filters">
           <Segments
             label="Status of the runs"

@@ -28,7 +28,7 @@ const MIN_ALIKE = 3;
  */
 export function RunList({ runs, serverNow, query }: RunListProps): JSX.Element {
   const kept = useKept();
-  const [open, setOpen] = useState<string | null>(null);
+  const [open, setOpen] = useState<string>();
   const lineOf = (run: RunIntrospection, repeatsError: boolean): JSX.Element => {
     const { id, status, acceptedAt, endedAt } = run;
     const line = (): JSX.Element => (
@@ -42,14 +42,19 @@ export function RunList({ runs, serverNow, query }: RunListProps): JSX.Element {
   return (
     <ol class="runs" aria-label="Recent runs">
       {failedAlike(runs).flatMap(([first, ...others]) => {
-        const error = errorOf(first);
-        const isOpen = open === error;
         const oldest = others.at(-1);
         const lines = [lineOf(first, false), ...others.map((run) => lineOf(run, true))];
         if (oldest === undefined || lines.length < MIN_ALIKE) return lines;
+        // Newer ones may join it, and the oldest may leave.
+        const isOpen = others.some(({ id }) => id === open);
         const more = (
-          <li key={`more ${error}`} class="run-more">
-            <button type="button" class="button" aria-expanded={isOpen} onClick={() => setOpen(isOpen ? null : error)}>
+          <li key={`more ${oldest.id}`} class="run-more">
+            <button
+              type="button"
+              class="button"
+              aria-expanded={isOpen}
+              onClick={() => setOpen(isOpen ? undefined : others[0]?.id)}
+            >
               {formatCount(others.length)} more alike in {formatAge(first.acceptedAt - oldest.acceptedAt)}
             </button>
           </li>

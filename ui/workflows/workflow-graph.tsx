@@ -108,7 +108,8 @@ export function listedSteps(workflow: WorkflowOverview, query: string): readonly
 /** Step whose runs are selected, and a function that selects those of another one. */
 export interface StepSelection {
   readonly selected: string | null;
-  readonly select: (step: string | null) => void;
+  /** `null` until its runs are loaded. */
+  readonly select: ((step: string | null) => void) | null;
   /** More runs wait than were read. */
   readonly isCut: boolean;
 }
@@ -147,8 +148,9 @@ function ReachedNode({ step, selection }: ReachedNodeProps): JSX.Element {
           type="button"
           class="node-name"
           aria-pressed={isSelected}
-          title={`${name}: show the runs that wait or failed here`}
-          onClick={() => selection.select(isSelected ? null : name)}
+          title={name}
+          disabled={selection.select === null}
+          onClick={() => selection.select?.(isSelected ? null : name)}
         >
           <bdi>{name}</bdi>
         </button>

@@ -178,7 +178,13 @@ function WorkflowCard({ workflow, monitor, query }: WorkflowProps): JSX.Element 
         <CountStats counters={['received', 'completed', 'failed', 'pending', 'retried']} counts={metrics} />
       </dl>
       {data?.error && <Failure message={data.error.message} />}
-      <OpenWorkflow workflow={workflow} body={data?.body ?? latestRuns(workflow)} monitor={monitor} query={query} />
+      <OpenWorkflow
+        workflow={workflow}
+        body={data?.body ?? latestRuns(workflow)}
+        isLoaded={Boolean(data?.body)}
+        monitor={monitor}
+        query={query}
+      />
     </article>
   );
 }
