@@ -80,3 +80,17 @@ test('many types without events are one line, which lists them', async () => {
   expect(location.hash).toBe('#/?show=never');
   expect(shownTypes()).toHaveLength(9);
 });
+
+test('rows without events stay while one of them has the focus', async () => {
+  const api = shop();
+  const unused = Array.from({ length: 10 }, (_, index) => eventOf(`unused.${index}`, countsOf()));
+  api.events = unused;
+  const page = await openPage(api);
+  row('unused.1').querySelector('a')?.focus();
+  api.events = [eventOf('unused.0', countsOf(5)), ...unused.slice(1)];
+  await page.poll();
+  expect(shownTypes()).toHaveLength(10);
+  row('unused.1').querySelector('a')?.blur();
+  await page.pass(0);
+  expect(shownTypes()).toEqual(['unused.0']);
+});

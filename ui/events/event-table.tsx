@@ -38,8 +38,11 @@ export function EventTable({ store, order: fresh, navigation, focusRef }: EventT
   const order = useOrder(fresh, [q, sort, dir, show, selection?.from, selection?.to].join('\n'), isActive, rows);
   const isWhole = show === 'all' && sort === 'status' && group === 'none' && q.trim() === '';
   const seen = order.filter(({ type, status }) => status !== 'never' || type === navigation.openType.value);
-  const unseen = isWhole && seen.length > 0 ? order.length - seen.length : 0;
-  const listed = unseen > MAX_UNSEEN ? seen : order;
+  const unseen = order.length - seen.length;
+  const isFolded = useRef(false);
+  // Rows neither appear nor vanish while the pointer or the focus is in the table.
+  if (!isActive) isFolded.current = seen.length > 0 && unseen > MAX_UNSEEN;
+  const listed = isWhole && isFolded.current ? seen : order;
   const items: readonly ListItem[] = group === 'prefix' ? groupItems(listed, closed) : listed;
   const shownTypes = (): string[] => items.flatMap((item) => (item.kind === 'row' ? item.type : []));
   const { openType } = navigation;
