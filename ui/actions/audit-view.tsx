@@ -59,7 +59,7 @@ export function AuditView({ query }: { query: string }): JSX.Element {
         <TableSkeleton />
       ) : audit.entries.length === 0 ? (
         <EmptyState title="No action yet">
-          <p>Actions of this page and the command line appear here.</p>
+          <p>Actions of this page, the command line, and code that names its caller appear here.</p>
         </EmptyState>
       ) : (
         <ViewTable caption="Actions, the newest first" columns={COLUMNS} class="audit-table">

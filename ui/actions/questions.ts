@@ -25,7 +25,7 @@ const kindNames = { type: 'event type', workflow: 'workflow', schedule: 'schedul
 export function pauseQuestion(client: ActionClient, { kind, name }: Target): Question {
   return {
     title: `Pause the ${kindNames[kind]} ${name}?`,
-    effect: `Nothing of it starts in any service until it is resumed. What runs finishes.`,
+    effect: `Nothing of it starts in any service until it is resumed. What runs finishes, and events are still accepted.`,
     confirm: 'Pause',
     needsReason: true,
     act: async (reason) => {
@@ -38,7 +38,7 @@ export function pauseQuestion(client: ActionClient, { kind, name }: Target): Que
 export function resumeQuestion(client: ActionClient, { kind, name }: Target): Question {
   return {
     title: `Resume the ${kindNames[kind]} ${name}?`,
-    effect: 'What waits for it starts at once.',
+    effect: 'What waits for it starts at once, within its limits.',
     confirm: 'Resume',
     act: async (reason) => {
       const { done } = await client.act('resume', { [kind]: name, ...reasonOf(reason) });
@@ -143,7 +143,7 @@ export function forkQuestion(client: ActionClient, event: EventDetails, query: s
   const options = forkSteps(event);
   return {
     title: `Fork the run of ${type}?`,
-    effect: `A new run starts in ${service} with what this one recorded before the step. The step and all that follows run again.`,
+    effect: `A new run starts in ${service} with what this one recorded before the step. The step and all that follows run again; what earlier steps emitted is not emitted again.`,
     confirm: 'Fork',
     choice: {
       label: 'Step that runs again',

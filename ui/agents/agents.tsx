@@ -5,7 +5,7 @@ import { HourBars } from '../charts/hour-bars.js';
 import { formatDuration, formatPercentile } from '../format/duration.js';
 import { formatCost, formatCount, formatPercent, UNKNOWN } from '../format/number.js';
 import { Segments } from '../shared/choices.js';
-import { Count } from '../shared/counts.js';
+import { Count, ShareBar } from '../shared/counts.js';
 import { sumOf } from '../shared/lists.js';
 import { Name } from '../shared/name.js';
 import { useShown } from '../shared/use-element.js';
@@ -241,7 +241,12 @@ function AgentRow({ agent, uses, isOpen, allTokens, query }: AgentRowProps): JSX
       <ViewTableCell label="p95">{formatPercentile(durationMs?.p95 ?? null)}</ViewTableCell>
       <ViewTableCell label="Tokens">
         <Count value={totalTokens} />
-        {totalTokens < allTokens && <ShareBar share={totalTokens / allTokens} />}
+        {totalTokens < allTokens && (
+          <>
+            <ShareBar share={totalTokens / allTokens} />
+            <span class="visually-hidden">{formatPercent(totalTokens / allTokens)} of all agents</span>
+          </>
+        )}
         {limitNotes(agent, 'tokens')}
       </ViewTableCell>
       <ViewTableCell label="Cost">
@@ -264,16 +269,6 @@ function AgentRow({ agent, uses, isOpen, allTokens, query }: AgentRowProps): JSX
         {uses.length === 0 ? UNKNOWN : <Links items={uses} query={query} />}
       </ViewTableCell>
     </tr>
-  );
-}
-
-/** Share of all agents, as a bar below a number. */
-function ShareBar({ share }: { share: number }): JSX.Element {
-  return (
-    <span class="share">
-      <i class="share-part" style={{ transform: `scaleX(${share})` }} />
-      <span class="visually-hidden">{formatPercent(share)} of all agents</span>
-    </span>
   );
 }
 

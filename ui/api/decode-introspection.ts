@@ -104,8 +104,8 @@ function isMinutes(value: unknown): value is string {
 /** Parts of the body of `GET /api/introspection?events=columns` that the page reads. */
 export type Introspection = Omit<ColumnsBody, 'protocol'>;
 
-/** Schedule of a service. */
-export type Schedule = NonNullable<ColumnsBody['schedules']>[number];
+/** Schedule of a service, as the page reads it. */
+export type Schedule = Omit<NonNullable<ColumnsBody['schedules']>[number], 'catchUp' | 'lastId'>;
 
 /** Description of the hub. `now` is the time at which the body was built. */
 export type HubInfo = ColumnsBody['hub'];
@@ -119,7 +119,6 @@ export const runFields = {
   status: oneOf<RunIntrospection['status']>(['waiting', 'active', 'suspended', 'completed', 'failed']),
   attempt: number,
   acceptedAt: number,
-  neededVersion: optional(number),
   endedAt: optional(number),
   inbox: optional(object<NonNullable<RunIntrospection['inbox']>>({ kept: number, dropped: number })),
   error: optional(namedError),
@@ -195,18 +194,16 @@ const schedule = object<Schedule>({
   everyMs: optional(number),
   emit: optional(string),
   start: optional(string),
-  catchUp: string as Decoder<Schedule['catchUp']>,
   service: string,
   processes: number,
   storedId: optional(string),
-  lastId: optional(string),
   lastDueAt: optional(number),
   nextDueAt: optional(number),
   laterDueAt: optional(array(number)),
   paused: optional(object<PauseSummary>(pauseSummary)),
 });
 
-const problem = object<Problem>({
+const problem: Decoder<Problem> = object<Omit<Problem, 'parents'>>({
   // A newer server may report kinds that this page does not know. It shows them without a rule of their own.
   kind: string as Decoder<Problem['kind']>,
   severity: oneOf<Problem['severity']>(['error', 'warning']),
@@ -220,7 +217,6 @@ const problem = object<Problem>({
   since: optional(number),
   lastAt: optional(number),
   lastError: optional(namedError),
-  parents: optional(array(string)),
   count: optional(number),
   version: optional(number),
 });

@@ -18,11 +18,10 @@ export const usage: Decoder<TurnUsage> = object<TurnUsage>({
 });
 
 /** Decodes the facts about the turn of an agent. */
-const turnFacts: Decoder<TurnFacts> = object<TurnFacts>({
+const turnFacts: Decoder<TurnFacts> = object<Omit<TurnFacts, 'vendorCalls'>>({
   agent: optional(string),
   model: optional(string),
   usage: optional(usage),
-  vendorCalls: optional(number),
   isToolError: optional(boolean) as Decoder<TurnFacts['isToolError']>,
 });
 

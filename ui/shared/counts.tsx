@@ -81,3 +81,12 @@ export function CountStats({ counters = ALL_COUNTERS, counts }: CountStatsProps)
     </>
   );
 }
+
+/** Part of a whole as a bar. Decorative: a number beside it says the same. */
+export function ShareBar({ share }: { share: number }): JSX.Element {
+  return (
+    <span class="share">
+      <i class="share-part" style={{ transform: `scaleX(${share})` }} />
+    </span>
+  );
+}

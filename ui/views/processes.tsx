@@ -8,6 +8,7 @@ import { lossMarks } from '../charts/release-marks.js';
 import { viewerTimeZone } from '../format/clock-time.js';
 import { formatAge, formatAgo } from '../format/duration.js';
 import { counted, formatCount, formatPercent, UNKNOWN } from '../format/number.js';
+import { ShareBar } from '../shared/counts.js';
 import { IdLink, TypeLink } from '../shared/links.js';
 import { Name } from '../shared/name.js';
 import { MomentAndAge } from '../shared/times.js';
@@ -189,7 +190,7 @@ function Slots({ taken, all }: { taken: number; all: number }): JSX.Element {
   return (
     <span class="slots">
       {formatCount(taken)} of {formatCount(all)}
-      <meter min={0} max={all} value={Math.min(taken, all)} aria-label={`${taken} of ${all} slots taken`} />
+      <ShareBar share={Math.min(taken / all, 1)} />
     </span>
   );
 }
