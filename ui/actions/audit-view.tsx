@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { AuditBody } from '../../server/dashboard/protocol.js';
-import { formatDay, formatTime, viewerTimeZone } from '../format/clock-time.js';
+import { formatTime, viewerTimeZone } from '../format/clock-time.js';
 import { Icon } from '../shared/icon.js';
 import { IdLink } from '../shared/links.js';
 import { Ago } from '../shared/times.js';
@@ -65,10 +65,10 @@ export function AuditView({ query }: { query: string }): JSX.Element {
         <ViewTable caption="Actions, the newest first" columns={COLUMNS} class="audit-table">
           <BoundedRows items={audit.entries} limit={SHOWN} noun="actions" columns={COLUMNS.length}>
             {(entry, index) => [
-              formatDay(entry.at) !== formatDay(audit.entries[index - 1]?.at ?? 0) && (
+              dayOf(entry.at) !== dayOf(audit.entries[index - 1]?.at ?? 0) && (
                 <tr key="day" class="row-group">
                   <th scope="rowgroup" colSpan={COLUMNS.length}>
-                    {formatDay(entry.at)}
+                    {dayOf(entry.at)}
                   </th>
                 </tr>
               ),
@@ -135,4 +135,9 @@ function Target({ target, query }: { target: Entry['target']; query: string }): 
       ))}
     </>
   );
+}
+
+/** Returns a day with its year: entries may be old. */
+function dayOf(epochMs: number): string {
+  return new Date(epochMs).toDateString();
 }
