@@ -94,3 +94,11 @@ test('rows without events stay while one of them has the focus', async () => {
   await page.pass(0);
   expect(shownTypes()).toEqual(['unused.0']);
 });
+
+test('types without events are all listed beside the panel of one of them while none has events', async () => {
+  const api = shop();
+  api.events = Array.from({ length: 10 }, (_, index) => eventOf(`unused.${index}`, countsOf()));
+  const page = await openPage(api, '#/events/unused.3');
+  await page.poll();
+  expect(shownTypes()).toHaveLength(10);
+});

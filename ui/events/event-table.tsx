@@ -41,7 +41,7 @@ export function EventTable({ store, order: fresh, navigation, focusRef }: EventT
   const unseen = order.length - seen.length;
   const isFolded = useRef(false);
   // Rows neither appear nor vanish while the pointer or the focus is in the table.
-  if (!isActive) isFolded.current = seen.length > 0 && unseen > MAX_UNSEEN;
+  if (!isActive) isFolded.current = seen.some(({ status }) => status !== 'never') && unseen > MAX_UNSEEN;
   const listed = isWhole && isFolded.current ? seen : order;
   const items: readonly ListItem[] = group === 'prefix' ? groupItems(listed, closed) : listed;
   const shownTypes = (): string[] => items.flatMap((item) => (item.kind === 'row' ? item.type : []));
