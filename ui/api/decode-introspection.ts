@@ -102,7 +102,9 @@ function isMinutes(value: unknown): value is string {
 }
 
 /** Parts of the body of `GET /api/introspection?events=columns` that the page reads. */
-export type Introspection = Omit<ColumnsBody, 'protocol'>;
+export interface Introspection extends Omit<ColumnsBody, 'protocol' | 'schedules'> {
+  readonly schedules?: readonly Schedule[] | undefined;
+}
 
 /** Schedule of a service, as the page reads it. */
 export type Schedule = Omit<NonNullable<ColumnsBody['schedules']>[number], 'catchUp' | 'lastId'>;
@@ -149,7 +151,7 @@ const workflow = object<WorkflowOverview>({
   recent: optional(recentActivity),
   reached: optional(reachedSteps),
   paused: optional(object<PauseSummary>(pauseSummary)),
-  runs: array(object<RunIntrospection>(runFields)),
+  runs: array(object<Omit<RunIntrospection, 'neededVersion'>>(runFields)),
 });
 
 const agent = object<AgentOverview>({

@@ -159,11 +159,13 @@ export type RunList = Omit<RunListBody, 'protocol'>;
 export const runList: Decoder<RunList> = object<RunList>({
   now: number,
   workflow: string,
-  runs: array(object<ListedRun>({ ...recordedRun, isDeadLetter: optional(boolean as Decoder<true>) })),
+  runs: array(
+    object<Omit<ListedRun, 'neededVersion'>>({ ...recordedRun, isDeadLetter: optional(boolean as Decoder<true>) }),
+  ),
   after: optional(string),
 });
 
-const placedRuns = array(object<PlacedRun>({ ...recordedRun, at: array(string) }));
+const placedRuns = array(object<Omit<PlacedRun, 'neededVersion'>>({ ...recordedRun, at: array(string) }));
 
 export const workflowRuns: Decoder<WorkflowRuns> = object<WorkflowRuns>({
   now: number,

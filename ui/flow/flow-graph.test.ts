@@ -23,7 +23,7 @@ test('an edge has the events of the last 5 minutes that took it', () => {
       workflowOf('fulfil', [], { trigger: 'paid', onSuccess: 'gone' }),
       workflowOf('refund', [], { triggers: ['refused', 'paid'], invokedBy: ['fulfil', 'unknown'] }),
     ],
-    schedules: [{ name: 'nightly', service: 'shop', emit: 'paid', catchUp: 'none', processes: 1 }],
+    schedules: [{ name: 'nightly', service: 'shop', emit: 'paid', processes: 1 }],
   });
   expect(edges.map(({ from, to, relation, count }) => [from, relation, to, count])).toEqual([
     ['event paid', 'success', 'event shipped', 7],

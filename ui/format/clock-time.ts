@@ -41,7 +41,7 @@ export function viewerTimeZone(): string {
 const weekdays = lazy(() => new Intl.DateTimeFormat(undefined, { weekday: 'short' }));
 
 /** Formats a day: "Mon 12". */
-export function formatDay(epochMs: number): string {
+function formatDay(epochMs: number): string {
   return `${weekdays().format(epochMs)} ${new Date(epochMs).getDate()}`;
 }
 
