@@ -13,8 +13,6 @@ import { stagesOf } from './workflow-summary.js';
 export interface OpenWorkflowProps {
   readonly workflow: WorkflowOverview;
   readonly body: WorkflowRuns;
-  /** The body has what is retained; else the latest runs alone. */
-  readonly isLoaded: boolean;
   readonly monitor: Monitor;
   /** Query that links retain. */
   readonly query: string;
@@ -47,12 +45,14 @@ const MAX_WAITING = 1_000;
 const RUNS_SHOWN = 20;
 
 /** Graph of the steps that the runs of a workflow reached, and a list of runs by status or by step. */
-export function OpenWorkflow({ workflow, body, isLoaded, monitor, query }: OpenWorkflowProps): JSX.Element {
+export function OpenWorkflow({ workflow, body, monitor, query }: OpenWorkflowProps): JSX.Element {
   const [filter, setFilter] = useState<RunFilter>('all');
   const [step, setStep] = useState<string | null>(null);
   const [isLong, setLong] = useState(false);
   const [chosen, setChosen] = useState(LIVE);
-  const { read } = body;
+  const { read, now } = body;
+  // Else it has the latest runs alone.
+  const isLoaded = now > 0;
   const { store, listRuns } = monitor;
   const services = new Set([...body.runs, ...body.waiting].map(({ service }) => service));
   const periods = runPeriods(store.releases.value, services, monitor.serverNow.value);

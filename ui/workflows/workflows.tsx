@@ -178,18 +178,12 @@ function WorkflowCard({ workflow, monitor, query }: WorkflowProps): JSX.Element 
         <CountStats counters={['received', 'completed', 'failed', 'pending', 'retried']} counts={metrics} />
       </dl>
       {data?.error && <Failure message={data.error.message} />}
-      <OpenWorkflow
-        workflow={workflow}
-        body={data?.body ?? latestRuns(workflow)}
-        isLoaded={Boolean(data?.body)}
-        monitor={monitor}
-        query={query}
-      />
+      <OpenWorkflow workflow={workflow} body={data?.body ?? latestRuns(workflow)} monitor={monitor} query={query} />
     </article>
   );
 }
 
-/** Returns the runs of a workflow that the counts have, until all are loaded, or in a snapshot. */
+/** Returns the runs of a workflow that the counts have, as of no time: until all are loaded, or in a snapshot. */
 function latestRuns({ name, runs, reached = [] }: WorkflowOverview): WorkflowRuns {
   const failed = runs.filter(({ status }) => status === 'failed').length;
   return {
