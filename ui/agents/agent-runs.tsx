@@ -88,7 +88,10 @@ function RunRow({ run, now, query }: RunRowProps): JSX.Element {
         <Count value={usage.totalTokens} />
         {usage.cost !== undefined && <ViewTableNote>cost {formatCost(usage.cost)}</ViewTableNote>}
       </ViewTableCell>
-      <ViewTableCell label="Took">{formatDuration((isOver ? lastAt : now) - startedAt)}</ViewTableCell>
+      <ViewTableCell label="Took">
+        {formatDuration((isOver ? lastAt : now) - startedAt)}
+        {!isOver && <ViewTableNote>so far</ViewTableNote>}
+      </ViewTableCell>
       <ViewTableCell label="Started">
         <Ago at={startedAt} now={now} />
       </ViewTableCell>
