@@ -5,23 +5,14 @@ import { type EventStarter, loneEvents } from '../../lone-events.js';
 import { formerConnectionMs } from '../../services.js';
 import type { CloseResult, ConsumeOptions, Logger } from '../../transport.js';
 import type { Argument, Database } from '../connection/database.js';
-import {
-  type Fields,
-  itemOf,
-  readFields,
-  readList,
-  readNumber,
-  readOptional,
-  readText,
-  unexpected,
-} from '../connection/fields.js';
+import { type Fields, itemOf, readFields, readList, readNumber, readOptional, readText } from '../connection/fields.js';
 import type { Listener, NotificationListener } from '../connection/listener.js';
 import { ReservedSession } from '../connection/reserved-session.js';
 import { readError, readOffers, StoredEvent } from '../reads/stored-events.js';
 import { ClaimFloor } from './claim-floor.js';
 import { LostEvents } from './lost-events.js';
 import { OutcomeRecorder } from './outcome-recorder.js';
-import { type LeasedEvent, PostgresDelivery } from './postgres-delivery.js';
+import { acceptedEvent, type LeasedEvent, PostgresDelivery } from './postgres-delivery.js';
 import type { PostgresRuns } from './postgres-runs.js';
 import { Upkeep } from './upkeep.js';
 
@@ -584,17 +575,6 @@ export class Consumer implements NotificationListener, EventStarter {
       this.#claim();
     });
   }
-}
-
-/** Returns an event that was leased with its acceptance. */
-function acceptedEvent(lease: unknown, envelopes: readonly Envelope[]): LeasedEvent {
-  const [index, seq, token, queue, isRun] = readList(lease);
-  const envelope = envelopes[readNumber(index)];
-  if (envelope === undefined) throw unexpected('the place of an event', index);
-  return {
-    ...{ envelope, seq: readNumber(seq), token: readNumber(token), queue: readNumber(queue), isRun: isRun === true },
-    ...{ attempt: 1, crashes: 0, isCause: false, isAdmitted: false, checkpoints: new Map() },
-  };
 }
 
 function settingsOf(subscriptions: readonly Subscription[]): string {

@@ -11,7 +11,7 @@ import type {
 } from '../../delivery.js';
 import { CrashLoopError, TransportUnavailableError } from '../../errors.js';
 import type { Argument } from '../connection/database.js';
-import { type Fields, itemOf, readFields } from '../connection/fields.js';
+import { type Fields, itemOf, readFields, readList, readNumber, unexpected } from '../connection/fields.js';
 import {
   envelopeFields,
   readEntries,
@@ -31,6 +31,17 @@ export type LeasedEvent = Pick<
   StoredEvent,
   'envelope' | 'seq' | 'token' | 'queue' | 'attempt' | 'crashes' | 'isCause' | 'isAdmitted' | 'isRun' | 'checkpoints'
 >;
+
+/** Returns an event that was leased with its acceptance: what the reply leaves out is that of a first attempt. */
+export function acceptedEvent(lease: unknown, envelopes: readonly Envelope[]): LeasedEvent {
+  const [index, seq, token, queue, isRun] = readList(lease);
+  const envelope = envelopes[readNumber(index)];
+  if (envelope === undefined) throw unexpected('the place of an event', index);
+  return {
+    ...{ envelope, seq: readNumber(seq), token: readNumber(token), queue: readNumber(queue), isRun: isRun === true },
+    ...{ attempt: 1, crashes: 0, isCause: false, isAdmitted: false, checkpoints: new Map() },
+  };
+}
 
 /** Attempt that is leased to this process until it commits or the lease is lost. */
 export class PostgresDelivery implements Delivery {
