@@ -80,7 +80,7 @@ export function traceRows(events: readonly EventDetails[], now: number, model?: 
     for (const part of parts) {
       const isInvoke = part.kind === 'invoke';
       const child = isInvoke ? invoked.get(part.step) : undefined;
-      // A fork has what its origin recorded, whose child runs follow that one.
+      // A fork has steps that its origin recorded: their child runs stand below the origin.
       const isWhole = event.forkOf === undefined && events.length < MAX_EVENTS;
       const isGone = isWhole && isInvoke && child === undefined && isOver(part.state) && part.note === '';
       rows.push(isGone ? { ...part, note: 'its run is no longer retained' } : part);
