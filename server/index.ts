@@ -130,12 +130,11 @@ export type {
 } from './hub/introspection/introspection.js';
 export type {
   AgentRunIntrospection,
-  ProcessIntrospection,
-  ProcessState,
   WaitIntrospection,
   WaitSummary,
 } from './hub/introspection/live-state.js';
 export type { LostProcess } from './hub/introspection/process-roster.js';
+export type { ProcessIntrospection, ProcessState } from './hub/introspection/process-state.js';
 export type { ReleaseIntrospection } from './hub/introspection/releases.js';
 export type { ListedRun, RunList, RunListQuery } from './hub/introspection/run-list.js';
 export type { SearchQuery, SearchResult } from './hub/introspection/tag-search.js';

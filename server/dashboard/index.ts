@@ -26,11 +26,11 @@ export type {
 } from '../hub/introspection/introspection.js';
 export type {
   AgentRunIntrospection,
-  ProcessState,
   WaitIntrospection,
   WaitSummary,
 } from '../hub/introspection/live-state.js';
 export type { LostProcess } from '../hub/introspection/process-roster.js';
+export type { ProcessState } from '../hub/introspection/process-state.js';
 export type { ReleaseIntrospection } from '../hub/introspection/releases.js';
 export type { ListedRun, RunList } from '../hub/introspection/run-list.js';
 export type { SearchResult } from '../hub/introspection/tag-search.js';

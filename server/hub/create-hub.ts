@@ -24,7 +24,7 @@ import { type HubOptions, type HubSettings, resolveHubOptions } from './hub-opti
 import { HubReader } from './hub-reader.js';
 import { HubSchedules } from './hub-schedules.js';
 import { warnOfDifferingSettings } from './introspection/differing-settings.js';
-import { processDescriber } from './introspection/live-state.js';
+import { processDescriber } from './introspection/process-state.js';
 import { Lifecycle, resolveDrainMs } from './lifecycle.js';
 import { LimitKeeper } from './limits/limit-keeper.js';
 import { observeCounts } from './observability.js';

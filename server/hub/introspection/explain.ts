@@ -10,7 +10,7 @@ import { isUsedUp } from '../limits/limit-keeper.js';
 import { type Pause, PausedSubjects } from '../pauses.js';
 import { introspectRun } from '../runs/run-introspection.js';
 import { type EventDescription, type HubDescription, isRunning, type WorkflowDescription } from './hub-description.js';
-import type { ProcessIntrospection } from './live-state.js';
+import type { ProcessIntrospection } from './process-state.js';
 import type { ReleaseIntrospection } from './releases.js';
 
 /** Reason for which an event or a run does not run. */
