@@ -182,23 +182,25 @@ test('processes show who runs, since when, how busy, and what each handles', asy
       shop.event({ type: 'slow', handler });
     },
   });
+  const { kv, clock } = hub.transport;
+  const lost = { id: 'gone-1', service: 'shop', host: 'worker-7', pid: 4_711, startedAt: 0, active: 3, release: 'v2' };
+  // As an earlier process of the store left it.
+  const left = JSON.stringify({ processes: [{ ...lost, seenAt: clock.now() - 14 * 60_000 }] });
+  await kv.set('hubline:processes', left);
   await hub.emit('slow', {});
   await page.goto(origin);
-  await openView(page, 'Processes');
+  const problem = page.getByRole('region', { name: 'Needs attention' }).getByRole('listitem');
+  await expect(problem).toContainText('1 process lost, 3 running events released14 min ago');
+  await problem.getByRole('link', { name: 'shop' }).click();
   const table = page.getByRole('table', { name: 'Running processes, by service' });
   const row = table.getByRole('row', { name: /pid/ });
   await expect(row).toHaveCount(1);
   await expect(row.getByRole('rowheader')).toContainText(`pid ${process.pid}`);
   await expect(row.locator('[data-label="Slots taken"]')).toContainText('1 of 100');
-  const { kv, clock } = hub.transport;
-  const lost = { id: 'gone-1', service: 'shop', host: 'worker-7', pid: 4_711, startedAt: 0, active: 3, release: 'v2' };
-  // As an earlier process of the store left it.
-  const left = JSON.stringify({ processes: [{ ...lost, seenAt: clock.now() - 16 * 60_000 }] });
-  await kv.set('hubline:processes', left);
   const gone = page.getByRole('table', { name: /^Lost processes/ }).getByRole('row', {
     name: /worker-7/,
   });
-  await expect(gone.locator('[data-label="Lost"]')).toHaveText('16 min ago3 running events released');
+  await expect(gone.locator('[data-label="Lost"]')).toHaveText('14 min ago3 running events released');
   await expect(gone.locator('[data-label="Release"]')).toHaveText('v2');
   const durations = page.getByRole('region', { name: 'Durations, p95' });
   await durations.getByRole('button', { name: '1 h' }).click();

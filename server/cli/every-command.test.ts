@@ -223,6 +223,9 @@ it('shows what stopped processes left on a Redis', async () => {
   await hub.startWorkflow('fulfil', null);
   await vi.waitFor(async () => expect(await hub.deadLetters('order.placed')).toHaveLength(1));
   await vi.waitFor(async () => expect(await hub.waits()).toMatchObject({ suspended: 1 }));
+  const { kv, clock } = hub.transport;
+  const lost = { id: 'gone', service: 'shop', host: 'worker-7', pid: 4_711, startedAt: 0, active: 3 };
+  await kv.set('hubline:processes', JSON.stringify({ processes: [{ ...lost, seenAt: clock.now() - 60_000 }] }));
   await hub.stop();
   const onRedis = (...args: string[]) =>
     runInProcess([...args, '--redis', redis.url, '--prefix', prefix, '--timeout', '60']);
@@ -231,6 +234,7 @@ it('shows what stopped processes left on a Redis', async () => {
   expect(status).toMatchObject({ code: 4, stdout: expect.stringContaining('0 processes with handlers') });
   expect(status.stdout).toContain('- error failing order.placed, 1 of 1 failed');
   expect(status.stdout).toContain('- error no-process fulfil, no process of shop handles it, 1 pending');
+  expect(status.stdout).toContain('- warning lost-process shop, 1 process, 3 running events released, last ');
   expect(status.stdout).toContain('- warning overdue-schedule nightly');
   expect((await onRedis('events')).stdout).toMatch(/^order\.placed +1 +1 +0 +1 /m);
   expect((await onRedis('events', 'order.placed')).stdout).toContain('Error: sold out');

@@ -15,8 +15,8 @@ import type {
   SettingsIntrospection,
   WorkflowIntrospection,
 } from '../hub/introspection/introspection.js';
-import type { AgentRunIntrospection, ProcessState, WaitSummary } from '../hub/introspection/live-state.js';
-import type { LostProcess } from '../hub/introspection/process-roster.js';
+import type { AgentRunIntrospection, WaitSummary } from '../hub/introspection/live-state.js';
+import type { ProcessState } from '../hub/introspection/process-state.js';
 import type { RunList } from '../hub/introspection/run-list.js';
 import type { SearchResult } from '../hub/introspection/tag-search.js';
 import type { ReachedStep, WorkflowRuns } from '../hub/introspection/workflow-runs.js';
@@ -141,6 +141,8 @@ export interface IntrospectionBody {
   readonly storedSchedules?: HubIntrospection['storedSchedules'];
   /** Releases of all services that had a process in the last 7 days, the earliest start first. */
   readonly releases?: HubIntrospection['releases'];
+  /** Processes with handlers that ended in the last hour without `hub.stop()`, the latest first. Absent if there are none. */
+  readonly lost?: HubIntrospection['lost'];
   /** Path of the actions handler; absent if the dashboard was created without `actions`. */
   readonly actions?: string;
   /** There are event types or workflows with `showTags`, whose events `?tag=` finds. */
@@ -213,8 +215,6 @@ export interface ProcessesBody {
   })[];
   /** Number of all running hubs. */
   readonly processCount: number;
-  /** Processes with handlers that ended in the last hour without `hub.stop()`, the latest first. Absent if there are none. */
-  readonly lost?: readonly LostProcess[];
   /** Event types and workflows that processes handle. Processes of one service share an entry. */
   readonly registrations: readonly { readonly events: readonly string[]; readonly workflows: readonly string[] }[];
 }

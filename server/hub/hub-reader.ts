@@ -37,13 +37,9 @@ import { type EventDescription, isRunning } from './introspection/hub-descriptio
 import type { HubIntrospection, RangeIntrospection } from './introspection/introspection.js';
 import { Introspector, type RegisteredNames } from './introspection/introspector.js';
 import { Invocations } from './introspection/invocations.js';
-import {
-  type AgentRunIntrospection,
-  LiveState,
-  type ProcessIntrospection,
-  type WaitSummary,
-} from './introspection/live-state.js';
+import { type AgentRunIntrospection, LiveState, type WaitSummary } from './introspection/live-state.js';
 import { type LostProcess, ProcessRoster } from './introspection/process-roster.js';
+import type { ProcessIntrospection } from './introspection/process-state.js';
 import { Releases } from './introspection/releases.js';
 import { listRuns, type RunList, type RunListQuery } from './introspection/run-list.js';
 import { type SearchQuery, type SearchResult, searchEvents } from './introspection/tag-search.js';
@@ -108,7 +104,6 @@ export class HubReader {
     this.#redactor = redactor;
     this.#registry = registry;
     this.#lifecycle = lifecycle;
-    this.#introspector = new Introspector(transport, redactor, this.releases, this.invocations);
     this.#search = new EventSearch(transport, redactor, (workflow) =>
       this.#introspector.stepsOf(this.#registry.describe(transport.service), workflow),
     );
@@ -118,6 +113,8 @@ export class HubReader {
     );
     const processes = (): Promise<readonly ProcessIntrospection[]> => this.#liveState.processes();
     this.roster = new ProcessRoster({ transport, logger, hubId: this.hubId, processes });
+    const { releases, roster, invocations } = this;
+    this.#introspector = new Introspector(transport, redactor, { releases, roster, invocations });
   }
 
   get service(): string {

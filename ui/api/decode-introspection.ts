@@ -9,6 +9,7 @@ import {
   type EventOverview,
   type HealthBody,
   type LastFailure,
+  type LostProcess,
   type Pause,
   type PauseSummary,
   type Problem,
@@ -220,6 +221,7 @@ const problem: Decoder<Problem> = object<Omit<Problem, 'parents'>>({
   lastAt: optional(number),
   lastError: optional(namedError),
   count: optional(number),
+  active: optional(number),
   version: optional(number),
 });
 
@@ -250,6 +252,20 @@ export const introspection: Decoder<Introspection> = object<Introspection>({
   releases: optional(
     array(
       object<ReleaseIntrospection>({ service: string, release: string, startedAt: number, endedAt: optional(number) }),
+    ),
+  ),
+  lost: optional(
+    array(
+      object<LostProcess>({
+        id: string,
+        service: string,
+        host: string,
+        pid: number,
+        release: optional(string),
+        startedAt: number,
+        lostAt: number,
+        active: number,
+      }),
     ),
   ),
   actions: optional(string),

@@ -3,7 +3,6 @@ import type {
   AgentRunsBody,
   ErrorsBody,
   ListedRun,
-  LostProcess,
   PlacedRun,
   ProcessesBody,
   RunListBody,
@@ -83,20 +82,6 @@ export const processes: Decoder<Processes> = object<Processes>({
     }),
   ),
   processCount: number,
-  lost: optional(
-    array(
-      object<LostProcess>({
-        id: string,
-        service: string,
-        host: string,
-        pid: number,
-        release: optional(string),
-        startedAt: number,
-        lostAt: number,
-        active: number,
-      }),
-    ),
-  ),
   registrations: array(object<Processes['registrations'][number]>({ events: array(string), workflows: array(string) })),
 });
 

@@ -14,7 +14,7 @@ import {
   rangeToShow,
   zoomedPoints,
 } from './history-points.js';
-import { type ChartMark, releaseMarks } from './release-marks.js';
+import { lossMarks, releaseMarks } from './release-marks.js';
 import { TimeChart } from './time-chart.js';
 
 export interface HistoryChartProps {
@@ -33,8 +33,6 @@ export interface HistoryChartProps {
   readonly height: number;
   /** Values that are always shown. Absent: the reader chooses them. */
   readonly mode?: ChartMode;
-  /** Marks beside those of the releases. */
-  readonly marks?: readonly ChartMark[];
   /** A selected part of the chart fills it, and is the period of the view. */
   readonly isSelectable?: boolean;
 }
@@ -42,7 +40,7 @@ export interface HistoryChartProps {
 /** Chart of histories that the hub keeps, with its title, its options and its data as a table. */
 export function HistoryChart(props: HistoryChartProps): JSX.Element {
   const { histories, now, monitor, navigation, heading: Heading, id, scope = '', height } = props;
-  const { mode = navigation.route.value.chart, marks = [], isSelectable = false } = props;
+  const { mode = navigation.route.value.chart, isSelectable = false } = props;
   const { store, connection } = monitor;
   const startedAt = histories === undefined ? null : countedSince(histories, store.reading.value.startedAt);
   const { selection, yesterday, range: chosen } = navigation.route.value;
@@ -87,7 +85,7 @@ export function HistoryChart(props: HistoryChartProps): JSX.Element {
         isLive={connection.value.kind === 'live' || connection.value.kind === 'slow'}
         height={height}
         mode={mode}
-        marks={[...releaseMarks(store.releases.value), ...marks]}
+        marks={[...releaseMarks(store.releases.value), ...lossMarks(store.lost.value)]}
         yesterday={yesterday && props.mode === undefined ? before : []}
         selection={isSelectable && zoomed === null ? selection : null}
         {...(isSelectable && { onSelect: (next) => navigation.go({ selection: next }) })}

@@ -181,8 +181,8 @@ interface ProblemTypes {
   readonly attention: ReadonlyMap<string, AttentionCause>;
 }
 
-/** Kind of a problem that is not a failure. */
-export type AttentionCause = Exclude<Problem['kind'], 'failing'>;
+/** Kind of a problem of an event type that is not a failure. */
+export type AttentionCause = Exclude<Problem['kind'], 'failing' | 'lost-process'>;
 
 /** Sorts the problems of event types by their effect on the status. */
 export function problemTypes(problems: readonly Problem[]): ProblemTypes {
@@ -192,7 +192,7 @@ export function problemTypes(problems: readonly Problem[]): ProblemTypes {
     if (eventType === undefined) continue;
     if (kind === 'failing') failing.add(eventType);
     // The server lists the worst first.
-    else if (!attention.has(eventType)) attention.set(eventType, kind);
+    else if (kind !== 'lost-process' && !attention.has(eventType)) attention.set(eventType, kind);
   }
   return { failing, attention };
 }

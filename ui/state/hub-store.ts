@@ -4,6 +4,7 @@ import type {
   EventColumns,
   HealthBody,
   IntrospectionBody,
+  LostProcess,
   ReleaseIntrospection,
   WorkflowOverview,
 } from '../../server/dashboard/protocol.js';
@@ -51,6 +52,8 @@ export interface HubStore {
   readonly storedSchedules: ReadonlySignal<number>;
   /** Releases of the last 7 days, the earliest start first. */
   readonly releases: ReadonlySignal<readonly ReleaseIntrospection[]>;
+  /** Processes that ended in the last hour without a stop, the latest first. */
+  readonly lost: ReadonlySignal<readonly LostProcess[]>;
   /** Counts of the selected range; `null` if none is selected. */
   readonly range: ReadonlySignal<RangeCounts | null>;
   /** Applies a response that arrived at this moment. */
@@ -135,6 +138,7 @@ export function createHubStore(): HubStore {
     schedules: computed(() => introspection.value?.schedules ?? []),
     storedSchedules: computed(() => introspection.value?.storedSchedules ?? 0),
     releases: computed(() => introspection.value?.releases ?? []),
+    lost: computed(() => introspection.value?.lost ?? []),
     range,
     apply: (next, moment) => batch(() => apply(next, moment)),
     select: (next) =>

@@ -38,6 +38,13 @@ test.each<[Omit<Problem, 'severity' | 'eventType'>, string, string, readonly str
   ],
   [{ kind: 'oldest-pending', since: SERVER_NOW - 3_600_000 }, 'the oldest event waits for 1 h', 'waits 1 h', []],
   [{ kind: 'no-process', service: 'mail', pending: 3 }, 'no process of mail, 3 pending', 'no process', []],
+  [
+    { kind: 'lost-process', count: 2, active: 3, lastAt: SERVER_NOW - 60_000 },
+    '2 processes lost, 3 running events released',
+    '2 processes lost, 3 running events released',
+    ['1 min ago'],
+  ],
+  [{ kind: 'lost-process', count: 1, active: 0 }, '1 process lost', '1 process lost', []],
   [{ kind: 'dead-letters', count: 1 }, '1 open dead letter', '1 open dead letter', []],
   [{ kind: 'approval-waiting', count: 2 }, '2 approvals wait', '2 approvals wait', []],
   [{ kind: 'awaiting-version', count: 1, version: 3 }, '1 run waits for version 3', '1 run waits for version 3', []],

@@ -54,9 +54,10 @@ export function describeProblem(problem: Problem, now: number, releases: readonl
 }
 
 /** Returns the hash of the view of a problem's subject, without a query; `undefined` if it has none. */
-function pathOf({ eventType, workflow, schedule }: Problem): string | undefined {
+function pathOf({ kind, eventType, workflow, schedule }: Problem): string | undefined {
   if (eventType !== undefined) return viewPath('events', eventType);
   if (workflow !== undefined) return viewPath('workflows', workflow);
+  if (kind === 'lost-process') return viewPath('processes');
   return schedule && viewPath('schedules', schedule);
 }
 
@@ -88,7 +89,18 @@ const MINUTE_MS = 60_000;
 const NEAR_MS = 3 * MINUTE_MS;
 
 function factOf(problem: Problem, now: number): string {
-  const { kind, failed = 0, ended = 0, pending = 0, count = 0, service, since, version, workflow } = problem;
+  const {
+    kind,
+    failed = 0,
+    ended = 0,
+    pending = 0,
+    count = 0,
+    active = 0,
+    service,
+    since,
+    version,
+    workflow,
+  } = problem;
   const runs = workflow === undefined ? '' : ' runs';
   switch (kind) {
     case 'failing':
@@ -99,6 +111,8 @@ function factOf(problem: Problem, now: number): string {
       return since === undefined ? 'an event waits' : `the oldest event waits for ${formatAge(now - since)}`;
     case 'no-process':
       return `no process${service === undefined ? '' : ` of ${service}`}, ${formatCount(pending)} pending`;
+    case 'lost-process':
+      return `${counted(count, 'process', 'processes')} lost${active > 0 ? `, ${counted(active, 'running event')} released` : ''}`;
     case 'dead-letters':
       return counted(count, 'open dead letter');
     case 'overdue-schedule':

@@ -4,7 +4,6 @@ import type { LostProcess, PauseSummary } from '../../server/dashboard/protocol.
 import { PauseButton } from '../actions/subject-actions.js';
 import type { Processes as Body } from '../api/decode-views.js';
 import { HistoryChart } from '../charts/history-chart.js';
-import { lossMarks } from '../charts/release-marks.js';
 import { viewerTimeZone } from '../format/clock-time.js';
 import { formatAge, formatAgo } from '../format/duration.js';
 import { counted, formatCount, formatPercent, UNKNOWN } from '../format/number.js';
@@ -30,13 +29,14 @@ const SHOWN_PROCESSES = 20;
 
 /** View of the running hubs, their handlers and what they handle. */
 export function Processes({ monitor, navigation }: ProcessesProps): JSX.Element {
+  const lost = monitor.store.lost.value;
   return (
     <LoadedView
       view="processes"
       monitor={monitor}
       data={monitor.processes.value}
       aside={<span class="panel-period">times in {viewerTimeZone()}</span>}
-      isEmpty={({ processes, lost = [] }) => processes.length + lost.length === 0}
+      isEmpty={({ processes }) => processes.length + lost.length === 0}
       emptyTitle="No process runs"
       hint={
         <>
@@ -44,14 +44,14 @@ export function Processes({ monitor, navigation }: ProcessesProps): JSX.Element 
         </>
       }
     >
-      {({ processes, processCount, registrations, now, lost = [] }) => (
+      {({ processes, processCount, registrations, now }) => (
         <>
           {processCount > processes.length && (
             <p class="panel-note">
               The first {formatCount(processes.length)} of {formatCount(processCount)} processes.
             </p>
           )}
-          {lost.length > 0 && <LostProcesses lost={lost} now={Math.max(now, monitor.serverNow.value)} />}
+          {lost.length > 0 && <LostProcesses lost={lost} now={monitor.serverNow.value} />}
           <ViewTable caption="Running processes, by service" columns={COLUMNS} class="processes-table">
             <BoundedRows items={processes} limit={SHOWN_PROCESSES} noun="processes" columns={COLUMNS.length}>
               {(process) => (
@@ -66,7 +66,7 @@ export function Processes({ monitor, navigation }: ProcessesProps): JSX.Element 
               )}
             </BoundedRows>
           </ViewTable>
-          <Durations monitor={monitor} navigation={navigation} lost={lost} />
+          <Durations monitor={monitor} navigation={navigation} />
           <TypeSlots monitor={monitor} query={navigation.query.value} />
           <Releases monitor={monitor} />
         </>
@@ -77,8 +77,8 @@ export function Processes({ monitor, navigation }: ProcessesProps): JSX.Element 
 
 const CHART_HEIGHT = 112;
 
-/** Chart of how long events waited and ran, with the starts of releases and the lost processes. */
-function Durations({ monitor, navigation, lost }: ProcessesProps & { lost: readonly LostProcess[] }): JSX.Element {
+/** Chart of how long events waited and ran. */
+function Durations({ monitor, navigation }: ProcessesProps): JSX.Element {
   const { store } = monitor;
   return (
     <section class="card chart-card" aria-labelledby="durations-title">
@@ -91,7 +91,6 @@ function Durations({ monitor, navigation, lost }: ProcessesProps & { lost: reado
         id="durations-title"
         height={CHART_HEIGHT}
         mode="latency"
-        marks={lossMarks(lost)}
       />
     </section>
   );

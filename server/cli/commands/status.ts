@@ -45,19 +45,21 @@ function describePause({ target, by, reason, since }: Pause, now: number): strin
   return `paused ${subject}, by ${by}, since ${formatAge(since, now)}: ${reason}`;
 }
 
-const countedBy: { readonly [K in ProblemKind]?: string } = {
-  'approval-waiting': 'approval',
-  'awaiting-version': 'run',
+const countedBy: { readonly [K in ProblemKind]?: readonly [one: string, many?: string] } = {
+  'approval-waiting': ['approval'],
+  'awaiting-version': ['run'],
+  'lost-process': ['process', 'processes'],
 };
 
 function describeProblem(problem: Problem, now: number): string {
-  const { kind, eventType, workflow, schedule, service, failed, ended, pending, count } = problem;
+  const { kind, eventType, workflow, schedule, service, failed, ended, pending, count, active } = problem;
   const { version, since, lastAt, lastError } = problem;
   const details = [
     kind === 'no-process' && service !== undefined ? `no process of ${service} handles it` : undefined,
     failed !== undefined && ended !== undefined ? `${failed} of ${ended} failed in 5 min` : undefined,
     pending === undefined ? undefined : `${pending} pending`,
-    count === undefined ? undefined : formatCount(count, countedBy[kind] ?? 'dead letter'),
+    count === undefined ? undefined : formatCount(count, ...(countedBy[kind] ?? (['dead letter'] as const))),
+    active === undefined ? undefined : `${formatCount(active, 'running event')} released`,
     version === undefined ? undefined : `needs version ${version}`,
     lastError === undefined ? undefined : `${lastError.name}: ${lastError.message}`,
     since === undefined ? undefined : `since ${formatAge(since, now)}`,

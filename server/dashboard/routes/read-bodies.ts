@@ -55,7 +55,7 @@ function bodyWithoutEvents(
   introspection: HubIntrospection,
   actions: string | undefined,
 ): Omit<IntrospectionBody, 'events'> {
-  const { hub, totals, workflows, agents, schedules, storedSchedules, releases } = introspection;
+  const { hub, totals, workflows, agents, schedules, storedSchedules, releases, lost } = introspection;
   const { retainsDeadLetters: _, ...shownHub } = hub;
   return {
     protocol: 2,
@@ -67,6 +67,7 @@ function bodyWithoutEvents(
     schedules,
     ...(storedSchedules !== undefined && { storedSchedules }),
     releases,
+    ...(lost.length > 0 && { lost }),
     ...(actions !== undefined && { actions }),
     ...(typesWithShownTags(introspection).size > 0 && { showsTags: true }),
   };
@@ -284,7 +285,7 @@ export async function readWaitsBody(hub: Hub): Promise<WaitsBody> {
 
 /** Reads the running hubs. Those that handle the same share a list of it. */
 export async function readProcessesBody(hub: Hub): Promise<ProcessesBody> {
-  const [all, lost] = await Promise.all([hub.processes(), hub.lostProcesses()]);
+  const all = await hub.processes();
   const registrations = new Map<string, ProcessesBody['registrations'][number] & { readonly index: number }>();
   const processes = all.slice(0, maxProcesses).map(({ events, workflows, ...process }) => {
     const key = JSON.stringify([events, workflows]);
@@ -297,7 +298,6 @@ export async function readProcessesBody(hub: Hub): Promise<ProcessesBody> {
     now: hub.transport.clock.now(),
     processes,
     processCount: all.length,
-    ...(lost.length > 0 && { lost }),
     registrations: [...registrations.values()].map(({ events, workflows }) => ({ events, workflows })),
   };
 }

@@ -24,7 +24,7 @@ function event(type: string, metrics: Partial<Counts>, last5Min: Partial<PeriodC
 
 function source(events: readonly Event[], rest: Partial<HealthSource> = {}): HealthSource {
   const hub = { service: 's', transport: 'memory', version: '1', startedAt: 0, now, retainsDeadLetters: true };
-  return { hub, events, workflows: [], schedules: [], pauses: [], releases: [], ...rest };
+  return { hub, events, workflows: [], schedules: [], pauses: [], releases: [], lost: [], ...rest };
 }
 
 it.each<[string, Event, object | undefined]>([
@@ -60,6 +60,16 @@ it.each<[string, Event, object | undefined]>([
     'a backlog that grows',
     event('a', { pending: 150, active: 10, oldestPendingAt: now - 5 }, { received: 50, completed: 10 }),
     { kind: 'backlog', severity: 'warning', pending: 150, since: now - 5 },
+  ],
+  [
+    'a backlog that grows, and in which an event waits for more than 5 minutes',
+    event('a', { pending: 150, active: 1, oldestPendingAt: now - 300_000 }, { received: 50, completed: 10 }),
+    { kind: 'backlog', severity: 'error' },
+  ],
+  [
+    'a backlog that grows beside an old event that waits for its time',
+    event('a', { pending: 150, delayed: 1, oldestPendingAt: now - 300_000 }, { received: 50, completed: 10 }),
+    { kind: 'backlog', severity: 'warning' },
   ],
   ['a large backlog that shrinks', event('a', { pending: 150, oldestPendingAt: now }, { completed: 10 }), undefined],
   [
@@ -112,6 +122,37 @@ it('ranks by the number of events: stuck queues and services without a process a
   expect(problems.map(({ eventType }) => eventType)).toEqual(['many', 'few', 'stuck', 'single']);
 });
 
+it('lists the processes of each service that were lost in the last 15 minutes above other warnings', () => {
+  const lost = [
+    { service: 'mail', active: 0, lostAt: now - 1 },
+    { service: 'shop', active: 2, lostAt: now - 899_999 },
+    { service: 'shop', active: 3, lostAt: now - 899_999 },
+    { service: 'mail', active: 1, lostAt: now - 900_000 },
+  ].map((one) => ({ id: 'a', host: 'h', pid: 1, startedAt: 0, ...one }));
+  const { status, problems } = computeHealth(source([event('a', { deadLetters: 9 })], { lost }));
+  expect(status).toBe('degraded');
+  const problem = { kind: 'lost-process', severity: 'warning' };
+  expect(problems).toEqual([
+    { ...problem, service: 'mail', count: 1, active: 0, lastAt: now - 1 },
+    { ...problem, service: 'shop', count: 2, active: 5, lastAt: now - 899_999 },
+    { kind: 'dead-letters', severity: 'warning', eventType: 'a', count: 9 },
+  ]);
+});
+
+it('keeps the date of failures for the whole minute', () => {
+  const [received, failed] = [
+    [50, 50, 50, 50, 50],
+    [0, 0, 0, 3, 3],
+  ];
+  const dated = (inMinute: { received: number; failed: number }): number | undefined => {
+    const minutes = { received: [...received, inMinute.received], failed: [...failed, inMinute.failed] };
+    const failing = event('a', { deadLetters: 1, received: 9_999 }, { failed: 6 });
+    return computeHealth(source([{ ...failing, recent: { ...failing.recent, minutes } }])).problems[0]?.since;
+  };
+  const since = (Math.floor(now / 60_000) - 2) * 60_000;
+  expect([dated({ received: 0, failed: 0 }), dated({ received: 90, failed: 0 })]).toEqual([since, since]);
+});
+
 it('dates failures by their minutes, and a service without a process by the end of its last one', () => {
   const failed = [0, 2, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 6, 0];
   const received = failed.map(() => 10);
@@ -134,7 +175,7 @@ it('dates failures by their minutes, and a service without a process by the end 
 });
 
 it('does not date failures that were about as frequent before some quiet minutes', () => {
-  const failed = [0, 4, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 4, 0];
+  const failed = [0, 4, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 4, 0, 0];
   const failing = event('a', { deadLetters: 1, received: 500 }, { failed: 1 });
   const recent = { ...failing.recent, minutes: { received: failed.map(() => 10), failed } };
   expect(computeHealth(source([{ ...failing, recent }])).problems[0]?.since).toBeUndefined();

@@ -3,6 +3,7 @@ import { waitingOf } from '../../transports/statistics/backlog.js';
 import type { Counts, PeriodCounts } from '../../transports/statistics/stats.js';
 import type { Pause } from '../pauses.js';
 import type { HubIntrospection } from './introspection.js';
+import type { LostProcess } from './process-roster.js';
 
 /** Kind of a problem. */
 export type ProblemKind =
@@ -10,6 +11,7 @@ export type ProblemKind =
   | 'backlog'
   | 'oldest-pending'
   | 'no-process'
+  | 'lost-process'
   | 'dead-letters'
   | 'overdue-schedule'
   | 'approval-waiting'
@@ -39,8 +41,10 @@ export interface Problem {
   readonly lastError?: { readonly name: string; readonly message: string };
   /** Workflows that fail with the same error because a child run fails: they have no problem of their own. */
   readonly parents?: readonly string[];
-  /** Number of dead letters, of waiting approvals, or of runs that wait for a version. */
+  /** Number of dead letters, of waiting approvals, of runs that wait for a version, or of lost processes. */
   readonly count?: number;
+  /** Handlers that lost processes ran: their events were released. */
+  readonly active?: number;
   /** Highest version of the workflow that one of its latest runs waits for. */
   readonly version?: number;
 }
@@ -84,8 +88,10 @@ const minFailingShare = 0.01;
 const minFailures = 5;
 const minBacklog = 100;
 const longWaitMs = 5 * minuteMs;
+const lostMs = 15 * minuteMs;
 const kinds: readonly ProblemKind[] = [
   'no-process',
+  'lost-process',
   'failing',
   'oldest-pending',
   'backlog',
@@ -96,14 +102,19 @@ const kinds: readonly ProblemKind[] = [
 ];
 
 /** Part of an introspection from which the health derives. */
-export type HealthSource = Pick<HubIntrospection, 'hub' | 'events' | 'workflows' | 'schedules' | 'pauses' | 'releases'>;
+export type HealthSource = Pick<
+  HubIntrospection,
+  'hub' | 'events' | 'workflows' | 'schedules' | 'pauses' | 'releases' | 'lost'
+>;
 
 /**
  * Derives the problems of a hub:
  *
  * - `failing`: events failed in the last 5 minutes, unless all dead letters were replayed since; an error from 1 % on
  * - `no-process`: events or runs wait for a service without a running process; an error
- * - `backlog`: 100 events or more wait, and fewer ended than were received in the last 5 minutes
+ * - `lost-process`: processes with handlers ended in the last 15 minutes without `hub.stop()`
+ * - `backlog`: 100 events or more wait, and fewer ended than were received in the last 5 minutes; an error if also one of
+ *   them waits for more than 5 minutes, and none of its type is delayed or suspended
  * - `oldest-pending`: an event waits for more than 5 minutes, and none of its type is delayed or suspended; an error if
  *   none of its type runs or ended in the last 5 minutes
  * - `dead-letters`: dead letters are open
@@ -113,7 +124,8 @@ export type HealthSource = Pick<HubIntrospection, 'hub' | 'events' | 'workflows'
  *
  * A paused target is no problem, except for its dead letters, approvals and versions.
  *
- * Errors come before warnings, and in each of them the problem of the most events first. Less than 5 failures come last.
+ * Errors come before warnings, and in each of them lost processes, then the problem of the most events first. Less than 5
+ * failures come last.
  */
 export function computeHealth(source: HealthSource): Health {
   const { now, startedAt } = source.hub;
@@ -129,6 +141,7 @@ export function computeHealth(source: HealthSource): Health {
     ...source.events.flatMap((event) => approvalProblem({ eventType: event.type }, event.metrics)),
     ...source.workflows.flatMap((one) => approvalProblem({ workflow: one.name }, one.metrics)),
     ...source.workflows.flatMap(versionProblem),
+    ...lossProblems(source),
     ...source.schedules
       .filter(
         ({ processes, lastDueAt, paused }) =>
@@ -158,6 +171,22 @@ function approvalProblem(
   { approvals: count = 0 }: Pick<Counts, 'approvals'>,
 ): Problem[] {
   return count === 0 ? [] : [{ kind: 'approval-waiting', severity: 'warning', ...subject, count }];
+}
+
+/** Returns the losses of each service. */
+function lossProblems({ hub: { now }, lost }: HealthSource): Problem[] {
+  const byService = new Map<string, LostProcess[]>();
+  for (const process of lost.filter(({ lostAt }) => now - lostAt < lostMs)) {
+    byService.set(process.service, [...(byService.get(process.service) ?? []), process]);
+  }
+  return [...byService].map(([service, all]) => ({
+    kind: 'lost-process',
+    severity: 'warning',
+    service,
+    count: all.length,
+    active: sumOf(all.map(({ active }) => active)),
+    lastAt: Math.max(...all.map(({ lostAt }) => lostAt)),
+  }));
 }
 
 function versionProblem({ name, metrics, runs }: HubIntrospection['workflows'][number]): Problem[] {
@@ -237,20 +266,20 @@ function waitingProblem(
   const { pending, delayed, suspended, active, oldestPendingAt, awaitingVersion = 0 } = counts;
   const waiting = waitingOf(counts);
   const since = oldestPendingAt === undefined ? {} : { since: oldestPendingAt };
-  if (waiting >= minBacklog && last5Min.received > last5Min.completed + last5Min.failed) {
-    return { kind: 'backlog', severity: 'warning', ...subject, pending, ...since };
-  }
   // The oldest event may be one that waits for its time, so it says nothing if there are such events.
-  if (waiting === 0 || delayed > 0 || suspended > 0 || awaitingVersion > 0 || oldestPendingAt === undefined)
-    return undefined;
-  if (now - oldestPendingAt < longWaitMs) return undefined;
+  const isKnown = waiting > 0 && delayed === 0 && suspended === 0 && awaitingVersion === 0;
+  const isLong = isKnown && oldestPendingAt !== undefined && now - oldestPendingAt >= longWaitMs;
+  if (waiting >= minBacklog && last5Min.received > last5Min.completed + last5Min.failed) {
+    return { kind: 'backlog', severity: isLong ? 'error' : 'warning', ...subject, pending, ...since };
+  }
+  if (!isLong) return undefined;
   const isStuck = active === 0 && last5Min.completed + last5Min.failed === 0;
   return { kind: 'oldest-pending', severity: isStuck ? 'error' : 'warning', ...subject, pending, ...since };
 }
 
 /**
- * Returns the start of the minute since which events fail more often than before: that at which one rate before it and
- * another one since explain the known minutes best. `undefined` if these do not tell.
+ * Returns the start of the minute since which events fail more often than before. That of the complete minutes stays for
+ * a minute, so the current one counts only if they do not tell.
  *
  * @param total number of events that the type has received since the start
  */
@@ -261,11 +290,20 @@ function failingSince(
 ): number | undefined {
   // Of those that failed, some were received in an earlier minute.
   const events = received.map((count, index) => Math.max(count, failed[index] ?? 0));
-  const all = { events: sumOf(events), failed: sumOf(failed) };
+  const complete = events.slice(0, -1);
+  const index = changeOf(complete, failed, total - (received.at(-1) ?? 0)) ?? changeOf(events, failed, total);
+  return index === undefined ? undefined : (Math.floor(now / minuteMs) - (failed.length - 1 - index)) * minuteMs;
+}
+
+/**
+ * Returns the index of the minute at which one rate of failures before it and another one since explain the minutes best.
+ * `undefined` if they do not tell.
+ */
+function changeOf(events: readonly number[], failed: readonly number[], total: number): number | undefined {
+  const all = { events: sumOf(events), failed: sumOf(failed.slice(0, events.length)) };
   const first = events.findIndex((count) => count > 0);
-  const startOf = (index: number): number => (Math.floor(now / minuteMs) - (failed.length - 1 - index)) * minuteMs;
   // The first events of the type failed.
-  if (all.events >= total && (failed[first] ?? 0) > 0) return startOf(first);
+  if (all.events >= total && (failed[first] ?? 0) > 0) return first;
   let [best, gain] = [-1, leastGain];
   let since = { events: 0, failed: 0 };
   for (let index = events.length - 1; index > 0; index -= 1) {
@@ -276,7 +314,7 @@ function failingSince(
     const gained = likelihoodOf(since) + likelihoodOf(before) - likelihoodOf(all);
     if (gained > gain) [best, gain] = [index, gained];
   }
-  return best < 0 ? undefined : startOf(best);
+  return best < 0 ? undefined : best;
 }
 
 /** Least logarithm of the likelihood ratio of two rates to one. By chance alone it is higher in 1 of 30 cases. */
@@ -348,7 +386,8 @@ function share({ failed = 0, ended = 1 }: Problem): number {
   return failed / ended;
 }
 
-/** Returns the number of events that a problem affects. */
-function impact({ failed, pending, count }: Problem): number {
+/** Returns the number of events that a problem affects, which is unknown for a lost process. */
+function impact({ kind, failed, pending, count }: Problem): number {
+  if (kind === 'lost-process') return Number.MAX_SAFE_INTEGER;
   return failed ?? pending ?? count ?? 0;
 }

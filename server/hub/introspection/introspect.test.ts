@@ -87,6 +87,7 @@ describe('introspection', () => {
       agents: [],
       schedules: [],
       releases: [{ service: 'shop', release: 'v1', startedAt: clock.now() }],
+      lost: [],
       pauses: [],
     });
   });

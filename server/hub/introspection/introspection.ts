@@ -13,6 +13,7 @@ import type { LimitDescription } from '../limits/limit.js';
 import type { Pause, PauseSummary } from '../pauses.js';
 import type { RunIntrospection } from '../runs/run-introspection.js';
 import type { ScheduleIntrospection } from '../schedules/schedule-introspection.js';
+import type { LostProcess } from './process-roster.js';
 import type { ReleaseIntrospection } from './releases.js';
 
 /** Kind of the handler of an event type. `declared`: no running hub has a handler. */
@@ -144,6 +145,8 @@ export interface HubIntrospection {
   readonly pauses: readonly Pause[];
   /** Releases of all services that had a process in the last 7 days, the earliest start first. At most 200. */
   readonly releases: readonly ReleaseIntrospection[];
+  /** Processes with handlers that ended in the last hour without `hub.stop()`, the latest first, up to 25 seconds later. */
+  readonly lost: readonly LostProcess[];
 }
 
 /** Counts of all event types in a range. Result of `hub.getRange()`. */

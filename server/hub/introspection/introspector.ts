@@ -39,6 +39,7 @@ import type {
   WorkflowIntrospection,
 } from './introspection.js';
 import type { Invocations } from './invocations.js';
+import type { ProcessRoster } from './process-roster.js';
 import type { Releases } from './releases.js';
 
 const runsShown = 10;
@@ -52,11 +53,19 @@ const shownSteps = 100;
 /** Maximum number of schedules set at run time in an introspection. `hub.schedules.list` returns all. */
 const shownStoredSchedules = 50;
 
+/** Parts of a hub that an introspection reads. */
+export interface IntrospectorParts {
+  readonly releases: Releases;
+  readonly roster: ProcessRoster;
+  readonly invocations: Invocations;
+}
+
 /** Reads the registrations and counts of all hubs of a transport. */
 export class Introspector {
   readonly #transport: TransportManager;
   readonly #redactor: Redactor;
   readonly #releases: Releases;
+  readonly #roster: ProcessRoster;
   readonly #invocations: Invocations;
   readonly #merger = new DescriptionMerger();
   readonly #events: EventIntrospections;
@@ -67,9 +76,10 @@ export class Introspector {
   readonly #upcoming = new UpcomingDueTimes();
   #paused = new PausedSubjects([]);
 
-  constructor(transport: TransportManager, redactor: Redactor, releases: Releases, invocations: Invocations) {
+  constructor(transport: TransportManager, redactor: Redactor, { releases, roster, invocations }: IntrospectorParts) {
     this.#transport = transport;
     this.#releases = releases;
+    this.#roster = roster;
     this.#invocations = invocations;
     this.#redactor = redactor;
     this.#events = new EventIntrospections(redactor);
@@ -82,12 +92,13 @@ export class Introspector {
     pausing: Promise<readonly Pause[]>,
   ): Promise<HubIntrospection> {
     const overviewing = this.#overview(own);
-    const [pauses, { cluster, counted, runs, overview }, stored, parents, releases] = await Promise.all([
+    const [pauses, { cluster, counted, runs, overview }, stored, parents, releases, lost] = await Promise.all([
       pausing,
       overviewing,
       this.#transport.schedules.page('', shownStoredSchedules),
       this.#invocations.parents(),
       this.#releases.read(overviewing.then(() => this.#running.filter(isRunning))),
+      this.#roster.recentlyLost(),
     ]);
     if (this.#paused.all !== pauses) this.#paused = new PausedSubjects(pauses);
     const paused = this.#paused;
@@ -125,6 +136,7 @@ export class Introspector {
       ...(stored.total > 0 && { storedSchedules: stored.total }),
       pauses,
       releases,
+      lost,
     };
   }
 
@@ -182,6 +194,7 @@ export class Introspector {
       events: all.events.flatMap((event) => ofService(event.type, event)),
       workflows: all.workflows.flatMap((workflow) => ofService(workflowType(workflow.name), workflow)),
       schedules: all.schedules.filter((schedule) => schedule.service === service),
+      lost: all.lost.filter((process) => process.service === service),
     };
   }
 

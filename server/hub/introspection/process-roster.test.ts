@@ -2,14 +2,15 @@ import { expect, it } from 'vitest';
 import { createFakeClock } from '../../testing/fake-clock.js';
 import { memoryTransport } from '../../transports/memory/memory-transport.js';
 import { silentLogger } from '../../transports/transport.js';
-import type { ProcessIntrospection } from './live-state.js';
 import { ProcessRoster } from './process-roster.js';
+import type { ProcessIntrospection } from './process-state.js';
 
 /** Store with processes that come and go. */
 function stage() {
   const clock = createFakeClock(1_000_000);
   const transport = memoryTransport({ clock }).connect({ service: 'shop', logger: silentLogger });
   const running = new Map<string, ProcessIntrospection>();
+  let reads = 0;
   const start = async (id: string, fields: Partial<ProcessIntrospection> = {}) => {
     const shown = {
       id,
@@ -26,12 +27,15 @@ function stage() {
       transport,
       logger: silentLogger,
       hubId: id,
-      processes: async () => [...running.values()],
+      processes: async () => {
+        reads += 1;
+        return [...running.values()];
+      },
     });
     await roster.open();
     return roster;
   };
-  return { clock, running, start };
+  return { clock, running, start, reads: () => reads };
 }
 
 it('lists who ended without a stop for an hour, the latest first, with what it ran', async () => {
@@ -58,6 +62,19 @@ it('lists who ended without a stop for an hour, the latest first, with what it r
   await clock.advance(1);
   expect((await reader.lost()).map(({ id }) => id)).toEqual(['third']);
   await Promise.all([first, third].map((roster) => roster.close()));
+});
+
+it('reads who is there for an introspection only if one was not noted for 25 seconds', async () => {
+  const { clock, running, start, reads } = stage();
+  await start('first');
+  const reader = await start('reader', { events: [] });
+  running.delete('first');
+  const before = reads();
+  await clock.advance(24_999);
+  expect(await reader.recentlyLost()).toEqual([]);
+  expect(reads()).toBe(before);
+  await clock.advance(1);
+  expect((await reader.recentlyLost()).map(({ id }) => id)).toEqual(['first']);
 });
 
 it('no longer lists a process that is there again', async () => {

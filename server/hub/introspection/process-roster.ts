@@ -1,6 +1,6 @@
 import { processesKey } from '../../transports/stored-keys.js';
 import type { Logger, TransportManager } from '../../transports/transport.js';
-import type { ProcessIntrospection, ProcessState } from './live-state.js';
+import type { ProcessIntrospection, ProcessState } from './process-state.js';
 import { everyPoll, SharedList } from './shared-list.js';
 
 const retainedMs = 3_600_000;
@@ -11,6 +11,8 @@ const stoppedMs = 60_000;
 const noteIntervalMs = 9_000;
 // A process is stored as soon as it runs, perhaps after the list of running ones was read.
 const graceMs = 5_000;
+/** Age of a note from which a process may be lost: while it is there, it is noted every 10 seconds. */
+const suspectMs = 25_000;
 
 /** Process with handlers that ended without `hub.stop()`: it was killed, or the transport lost it. */
 export interface LostProcess
@@ -87,6 +89,14 @@ export class ProcessRoster {
       .filter((one) => isRetained(one, now))
       .map(({ seenAt, ...shown }) => ({ ...shown, lostAt: seenAt }))
       .sort((a, b) => b.lostAt - a.lostAt);
+  }
+
+  /** Returns what `lost` does, up to 25 seconds later, and reads nothing while all known processes are there. */
+  async recentlyLost(): Promise<readonly LostProcess[]> {
+    const known = await this.#list.recent();
+    const now = this.#parts.transport.clock.now();
+    const isSuspect = known.some(({ seenAt, stoppedAt }) => stoppedAt === undefined && now - seenAt >= suspectMs);
+    return isSuspect ? this.lost() : [];
   }
 
   /**
