@@ -12,7 +12,7 @@ const schema = 'growth';
 
 /**
  * Measures a hub through which many events go: the time per event and the size of its tables in the last tenth, next to
- * the first. `GROWTH_EVENTS` is their number, 200,000 unless it is set; ten million take an hour.
+ * the first. `GROWTH_EVENTS` is their number, 200,000 unless it is set; ten million take half an hour.
  */
 export async function postgresGrowth(): Promise<Row[]> {
   const events = Number(process.env['GROWTH_EVENTS'] ?? 200_000);
