@@ -11,7 +11,7 @@ import { scriptedProvider } from 'hubline/testing';
 import type { Locator } from 'playwright/test';
 import { expectAccessible } from '../testing/expect-accessible.js';
 import { expect, test } from '../testing/fixtures.js';
-import { expectNoOverflow, openView } from '../testing/page-parts.js';
+import { expectNoOverflow } from '../testing/page-parts.js';
 
 const requested = createEvent<ApprovalRequest>({ type: 'approval.requested' });
 const decided = createEvent<ApprovalDecided>({ type: 'approval.decided', key: ({ approvalId }) => approvalId });

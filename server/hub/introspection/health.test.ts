@@ -83,6 +83,21 @@ it.each<[string, Event, object | undefined]>([
     { kind: 'oldest-pending', severity: 'warning' },
   ],
   ['a delayed event', event('a', { pending: 1, delayed: 1, oldestPendingAt: now - 900_000 }), undefined],
+  [
+    'an event that has just come, behind a handler that runs for long',
+    event('a', { pending: 2, active: 1, oldestPendingAt: now - 900_000 }, { received: 1 }),
+    undefined,
+  ],
+  [
+    'more events than came in 5 minutes, behind a handler that runs for long',
+    event('a', { pending: 4, active: 1, oldestPendingAt: now - 900_000 }, { received: 2 }),
+    { kind: 'oldest-pending', severity: 'warning', since: now - 900_000 },
+  ],
+  [
+    'many events of which none ends, beside a delayed one',
+    event('a', { pending: 150, delayed: 1, oldestPendingAt: now - 900_000 }),
+    { kind: 'oldest-pending', severity: 'error', pending: 150 },
+  ],
   ['a handler that runs for long', event('a', { pending: 1, active: 1, oldestPendingAt: now - 900_000 }), undefined],
   [
     'events without a process',
@@ -102,6 +117,14 @@ it('counts a type as failing without dead letters if the transport keeps none', 
   const { hub } = source([]);
   const health = computeHealth(source([event('a', {}, { failed: 1 })], { hub: { ...hub, retainsDeadLetters: false } }));
   expect(health.status).toBe('failing');
+});
+
+it('dates a wait by the minute in which the first event that waits was received', () => {
+  const waiting = event('a', { pending: 9, active: 2, oldestPendingAt: now - 3_600_000 }, { received: 3 });
+  // 2 in the current minute, 1 in each of the ten before.
+  const minutes = { received: [...Array.from({ length: 10 }, () => 1), 2], failed: [] };
+  const { problems } = computeHealth(source([{ ...waiting, recent: { ...waiting.recent, minutes } }]));
+  expect(problems).toMatchObject([{ kind: 'oldest-pending', since: (Math.floor(now / 60_000) - 5) * 60_000 }]);
 });
 
 it('lists at most 50 problems, the worst first', () => {

@@ -33,7 +33,7 @@ export interface Problem {
   /**
    * Epoch milliseconds at which the condition began, or about then: of failures, the minute since which they have been
    * more frequent than before, absent if the last 20 minutes do not tell; without a process, the end of the last one, as
-   * far as releases tell; of a backlog, the acceptance of the oldest event.
+   * far as releases tell; of a backlog, the minute in which the first event that waits was received.
    */
   readonly since?: number;
   /** Epoch milliseconds of its last occurrence. */
@@ -113,10 +113,10 @@ export type HealthSource = Pick<
  * - `failing`: events failed in the last 5 minutes, unless all dead letters were replayed since; an error from 1 % on
  * - `no-process`: events or runs wait for a service without a running process; an error
  * - `lost-process`: processes with handlers ended in the last 15 minutes without `hub.stop()`
- * - `backlog`: 100 events or more wait, and fewer ended than were received in the last 5 minutes; an error if also one of
- *   them waits for more than 5 minutes, and none of its type is delayed or suspended
- * - `oldest-pending`: an event waits for more than 5 minutes, and none of its type is delayed or suspended; an error if
- *   none of its type runs or ended in the last 5 minutes
+ * - `backlog`: 100 events or more wait, and fewer ended than were received in the last 5 minutes; an error if one of them
+ *   waits for more than 5 minutes
+ * - `oldest-pending`: an event waits for more than 5 minutes; an error if none of its type runs or ended in the last 5
+ *   minutes. Not known while some are delayed or suspended, unless 100 wait and none ended in the last 5 minutes
  * - `dead-letters`: dead letters are open
  * - `overdue-schedule`: no running process has the schedule
  * - `approval-waiting`: calls of tools wait for an approval
@@ -206,7 +206,7 @@ function countProblems(
   subject: Pick<Problem, 'eventType' | 'workflow'>,
   { hub: { now, retainsDeadLetters }, releases }: HealthSource,
 ): Problem[] {
-  const { metrics, recent, services = [], paused } = counted;
+  const { metrics, services = [], paused } = counted;
   const isPaused = paused !== undefined;
   const failing = isPaused ? undefined : failingProblem(counted, subject, retainsDeadLetters, now);
   const abandoned = services
@@ -218,7 +218,7 @@ function countProblems(
         ...(since !== undefined && { since }),
       };
     });
-  const waiting = isPaused || abandoned.length > 0 ? undefined : waitingProblem(metrics, recent.last5Min, subject, now);
+  const waiting = isPaused || abandoned.length > 0 ? undefined : waitingProblem(counted, subject, now);
   const { deadLetters, lastFailedAt } = metrics;
   const openDeadLetters: Problem | undefined =
     deadLetters > 0 && failing === undefined
@@ -258,23 +258,45 @@ function failingProblem(
 }
 
 function waitingProblem(
-  counts: Counts,
-  last5Min: PeriodCounts,
+  { metrics, recent: { last5Min, minutes } }: Counted,
   subject: Pick<Problem, 'eventType' | 'workflow'>,
   now: number,
 ): Problem | undefined {
-  const { pending, delayed, suspended, active, oldestPendingAt, awaitingVersion = 0 } = counts;
-  const waiting = waitingOf(counts);
-  const since = oldestPendingAt === undefined ? {} : { since: oldestPendingAt };
-  // The oldest event may be one that waits for its time, so it says nothing if there are such events.
-  const isKnown = waiting > 0 && delayed === 0 && suspended === 0 && awaitingVersion === 0;
-  const isLong = isKnown && oldestPendingAt !== undefined && now - oldestPendingAt >= longWaitMs;
-  if (waiting >= minBacklog && last5Min.received > last5Min.completed + last5Min.failed) {
-    return { kind: 'backlog', severity: isLong ? 'error' : 'warning', ...subject, pending, ...since };
+  const { pending, delayed, suspended, active, oldestPendingAt, awaitingVersion = 0 } = metrics;
+  const waiting = waitingOf(metrics);
+  const { received } = last5Min;
+  const ended = last5Min.completed + last5Min.failed;
+  const since = waitingSince(waiting, minutes.received, oldestPendingAt, now);
+  const problem = { ...subject, pending, ...(since !== undefined && { since }) };
+  // Events start in their order: more of them wait than were received, so the first one was received before.
+  const isBefore = waiting > received && oldestPendingAt !== undefined && now - oldestPendingAt >= longWaitMs;
+  // What was delayed or suspended may have become ready a moment ago, unless nothing of so many has ended.
+  const isReady = delayed + suspended + awaitingVersion === 0 || (waiting >= minBacklog && ended === 0);
+  const isLong = isBefore && isReady;
+  if (waiting >= minBacklog && received > ended) {
+    return { kind: 'backlog', severity: isLong ? 'error' : 'warning', ...problem };
   }
   if (!isLong) return undefined;
-  const isStuck = active === 0 && last5Min.completed + last5Min.failed === 0;
-  return { kind: 'oldest-pending', severity: isStuck ? 'error' : 'warning', ...subject, pending, ...since };
+  return { kind: 'oldest-pending', severity: active === 0 && ended === 0 ? 'error' : 'warning', ...problem };
+}
+
+/**
+ * Returns the start of the minute in which the first of the waiting events was received: that since which as many were
+ * received as wait. If these are more than the known minutes have, the acceptance of the oldest pending event.
+ */
+function waitingSince(
+  waiting: number,
+  received: readonly number[],
+  oldestPendingAt: number | undefined,
+  now: number,
+): number | undefined {
+  let [count, minute] = [0, Math.floor(now / minuteMs) + 1];
+  for (const each of received.toReversed()) {
+    if (count >= waiting) break;
+    count += each;
+    minute -= 1;
+  }
+  return count < waiting ? oldestPendingAt : Math.max(minute * minuteMs, oldestPendingAt ?? 0);
 }
 
 /**
