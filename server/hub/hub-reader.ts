@@ -359,7 +359,13 @@ export class HubReader {
     const invocations = type === undefined ? this.invocations.revision : 0;
     await this.pausing.current();
     const errors = type === undefined ? 0 : await this.errorCounter.revision(type);
-    return `${this.hubId}.${registered}.${agents}.${invocations}.${this.pausing.revision}.${errors}.${revision}`;
+    const lost = type === undefined ? await this.#lostRevision() : 0;
+    return `${this.hubId}.${registered}.${agents}.${invocations}.${this.pausing.revision}.${errors}.${lost}.${revision}`;
+  }
+
+  async #lostRevision(): Promise<string> {
+    const lost = await this.roster.recentlyLost();
+    return `${lost.length}-${lost[0]?.lostAt ?? 0}`;
   }
 
   /** Notes the start of the process's release. */

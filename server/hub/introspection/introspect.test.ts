@@ -143,6 +143,22 @@ describe('introspection', () => {
   });
 });
 
+it('changes its revision when a process is lost, and lists it', async () => {
+  const { hub, clock } = testHub({ service: 'shop' });
+  hub.event({ type: 'a', handler: () => {} });
+  await hub.start();
+  const before = await hub.revision();
+  const { kv } = hub.transport;
+  const gone = { id: 'gone', service: 'shop', host: 'h', pid: 1, startedAt: 0, active: 2 };
+  const list = JSON.stringify({ processes: [{ ...gone, seenAt: clock.now() - 20_000 }] });
+  await kv.set('hubline:processes', list);
+  await clock.advance(10_000);
+  expect(await hub.revision()).not.toBe(before);
+  expect((await hub.introspect()).lost).toMatchObject([{ id: 'gone', active: 2 }]);
+  expect((await hub.health()).problems).toMatchObject([{ kind: 'lost-process', service: 'shop', count: 1 }]);
+  expect((await hub.health({ service: 'shop' })).problems).toHaveLength(1);
+});
+
 it('changes its revision when an agent runs outside of events', async () => {
   const { hub } = testHub();
   const runs = { completed: 0 };
