@@ -276,7 +276,7 @@ export class TypeQueue {
     }
     if (this.runs !== undefined && !this.isRun(entry)) this.#beginRun(entry, this.runs);
     const now = clock.now();
-    if (!entry.hasStarted) this.stats.countWait(Math.max(0, now - entry.acceptedAt), now);
+    if (!entry.hasStarted) this.stats.countWait(Math.max(0, now - entry.acceptedAt - entry.envelope.delayMs), now);
     entry.hasStarted = true;
     entry.startedAt = now;
     this.#counted?.countStart(clock.monotonic());

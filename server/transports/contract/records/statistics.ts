@@ -80,6 +80,16 @@ export function describeStatistics({ consume, next, now, advance, counts }: Cont
       }
     });
 
+    it('count as waiting what comes after the delay of an event', async () => {
+      const shop = await consume(['a']);
+      const delayMs = 2_000;
+      await shop.transport.publish([envelope('a', { delayMs })]);
+      await advance(delayMs);
+      await (await next(shop)).commit(completed());
+      const { waitMs } = await shop.transport.counts.metrics('a');
+      expect(waitMs.last5Min.max).toBeLessThan(delayMs / 2);
+    });
+
     it('contain the activity of each type and of all types in an overview', async () => {
       const shop = await consume(['a', 'b', { type: workflowType('w'), retainsRuns: true }]);
       await shop.transport.publish([envelope('a'), envelope('b'), envelope(workflowType('w'))]);

@@ -13,7 +13,9 @@
 -- follow-ups.
 
 local function takeOutcome()
-  local outcome = { status = take(), attempt = takeNumber(), bucket = take(), durationMs = takeNumber() }
+  local outcome = {
+    status = take(), attempt = takeNumber(), bucket = take(), durationMs = takeNumber(), delayedMs = takeNumber(),
+  }
   if outcome.status == 'retry' or outcome.status == 'released' then
     outcome.delayMs = takeNumber()
     if outcome.status == 'retry' then outcome.value = take() else outcome.version = takeNumber() end
@@ -65,7 +67,9 @@ local function endAttempt(queue, id, serviceType, retainsRuns, outcome)
     -- A run may have been suspended since its first start.
     if outcome.attempt == 1 and not retainsRuns then
       if not outcome.acceptedAt then completeOutcome(queue, id, serviceType, outcome) end
-      if outcome.acceptedAt then countWait(serviceType, now - outcome.durationMs - outcome.acceptedAt) end
+      if outcome.acceptedAt then
+        countWait(serviceType, now - outcome.durationMs - outcome.acceptedAt - outcome.delayedMs)
+      end
     end
   end
   if outcome.status == 'retry' then

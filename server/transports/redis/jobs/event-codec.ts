@@ -153,16 +153,16 @@ function readTrace(trace: unknown): Envelope['trace'] {
 /**
  * Returns an outcome as the arguments that `takeOutcome` reads.
  *
- * @param event saves the script from reading the data of the job
+ * @param event saves the script from reading the data of the job. Its delay is not part of the time that it waits
  */
 export function outcomeArguments(
   outcome: Outcome,
   attempt: number,
   sender: string,
-  event?: Pick<Envelope, 'requestId' | 'causeId'>,
+  event?: Pick<Envelope, 'requestId' | 'causeId' | 'delayMs'>,
 ): ScriptArgument[] {
   const { status, durationMs } = outcome;
-  const head: ScriptArgument[] = [status, attempt, durationBucket(durationMs), durationMs];
+  const head: ScriptArgument[] = [status, attempt, durationBucket(durationMs), durationMs, event?.delayMs ?? 0];
   if (outcome.status === 'retry') {
     return [...head, checkedMs(outcome.delayMs, 'delayMs of a retry'), JSON.stringify(outcome.error)];
   }

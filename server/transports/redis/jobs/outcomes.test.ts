@@ -6,7 +6,7 @@ it('decodes an encoded error', () => {
   const error = { name: 'TypeError', message: 'no "x"', code: 'ERR_X' };
   const args = outcomeArguments({ status: 'failed', durationMs: 1, error, followUps: [] }, 2, 'shop');
   expect(args.slice(0, 2)).toEqual(['failed', 2]);
-  expect(decodeError(String(args[4]))).toEqual(error);
+  expect(decodeError(String(args[5]))).toEqual(error);
 });
 
 it('rejects a reply that is no commit result', () => {
