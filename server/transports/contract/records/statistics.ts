@@ -90,6 +90,21 @@ export function describeStatistics({ consume, next, now, advance, counts }: Cont
       expect(waitMs.last5Min.max).toBeLessThan(delayMs / 2);
     });
 
+    it('count the wait of a run until its first start', async () => {
+      const shop = await consume([{ type: 'run', retainsRuns: true }]);
+      await shop.transport.publish([envelope('run')]);
+      await (await next(shop)).commit(retry(0));
+      await advance(1_000);
+      const delivery = await next(shop);
+      await delivery.wait([{ key: 'sleep', delayMs: 1 }]);
+      await delivery.commit(suspended(0));
+      await advance(1_000);
+      await (await next(shop)).commit(completed());
+      const { waitMs, histories } = await shop.transport.counts.metrics('run');
+      expect(waitMs.last5Min.max).toBeLessThan(500);
+      expect(histories.minutes.waitP95Ms.filter((ms) => ms !== null)).toHaveLength(1);
+    });
+
     it('contain the activity of each type and of all types in an overview', async () => {
       const shop = await consume(['a', 'b', { type: workflowType('w'), retainsRuns: true }]);
       await shop.transport.publish([envelope('a'), envelope('b'), envelope(workflowType('w'))]);

@@ -36,6 +36,11 @@ end
 
 local function endAttempt(queue, id, serviceType, retainsRuns, outcome)
   changesOf(serviceType)
+  local function countOwnWait()
+    countWait(serviceType, now - outcome.durationMs - outcome.acceptedAt - outcome.delayedMs)
+  end
+  -- A run may have been suspended since its first start.
+  if retainsRuns and outcome.isFirstStart and not outcome.isCancelled then countOwnWait() end
   if outcome.status == 'suspended' then
     endStart(queue, id)
     holdOnToKey(serviceType, queue .. id)
@@ -64,12 +69,9 @@ local function endAttempt(queue, id, serviceType, retainsRuns, outcome)
       if outcome.status == 'completed' then outcome.isTimed = true else countOne(serviceType, 'd' .. outcome.bucket) end
       noteDuration(serviceType, outcome.durationMs)
     end
-    -- A run may have been suspended since its first start.
     if outcome.attempt == 1 and not retainsRuns then
       if not outcome.acceptedAt then completeOutcome(queue, id, serviceType, outcome) end
-      if outcome.acceptedAt then
-        countWait(serviceType, now - outcome.durationMs - outcome.acceptedAt - outcome.delayedMs)
-      end
+      if outcome.acceptedAt then countOwnWait() end
     end
   end
   if outcome.status == 'retry' then
