@@ -70,6 +70,11 @@ export interface Envelope extends EnvelopePayload {
   readonly parent?: { readonly type: string; readonly id: string; readonly wait: string } | undefined;
 }
 
+/** Returns the milliseconds between the acceptance of an event and the time from which it waits to start. A replay has none. */
+export function delayOf({ delayMs, replays }: Pick<Envelope, 'delayMs' | 'replays'>): number {
+  return replays === 0 ? delayMs : 0;
+}
+
 /**
  * Stored data of an envelope with every optional field given, as `undefined` if it is absent: code that lists the fields and
  * omits one does not compile.

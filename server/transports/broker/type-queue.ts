@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.js';
-import { type Outcome, type Subscription, toRecorded } from '../delivery.js';
+import { delayOf, type Outcome, type Subscription, toRecorded } from '../delivery.js';
 import type { DeadLetterFilter } from '../event-record.js';
 import { StartLog } from '../start-log.js';
 import type { PeriodHistory } from '../statistics/period-history.js';
@@ -276,7 +276,7 @@ export class TypeQueue {
     }
     if (this.runs !== undefined && !this.isRun(entry)) this.#beginRun(entry, this.runs);
     const now = clock.now();
-    if (!entry.hasStarted) this.stats.countWait(Math.max(0, now - entry.acceptedAt - entry.envelope.delayMs), now);
+    if (!entry.hasStarted) this.stats.countWait(Math.max(0, now - entry.acceptedAt - delayOf(entry.envelope)), now);
     entry.hasStarted = true;
     entry.startedAt = now;
     this.#counted?.countStart(clock.monotonic());

@@ -231,7 +231,7 @@ BEGIN
       e.cause_id, e.key, e.depth, e.delay_ms, e.priority, e.replays, e.trace, e.parent, e.body, e.is_run, e.entries, e.has_inbox,
       found.started_at, found.place, found.type
   )
-  SELECT array_agg(queue), array_agg(CASE WHEN started_at IS NULL THEN 'w' ELSE '~' END), array_agg(greatest(0, t - accepted_at - delay_ms)),
+  SELECT array_agg(queue), array_agg(CASE WHEN started_at IS NULL THEN 'w' ELSE '~' END), array_agg(greatest(0, t - accepted_at - CASE WHEN replays = 0 THEN delay_ms ELSE 0 END)),
     array_agg(json_build_object('type', type, 'isRun', is_run, 'body', body,
       'entries', CASE WHEN is_run AND entries > 0 THEN hub.entries_json(seq, 0) END,
       'offers', CASE WHEN has_inbox THEN hub.offers_json(seq) END,

@@ -1,5 +1,5 @@
 import type { ErrorInfo } from '../../../errors.js';
-import type { AwaitedEvent, CompleteEnvelope, Envelope, Outcome } from '../../delivery.js';
+import { type AwaitedEvent, type CompleteEnvelope, delayOf, type Envelope, type Outcome } from '../../delivery.js';
 import { replacedInfo, UnexpectedDataError } from '../../errors.js';
 import type { AttemptRecord } from '../../event-record.js';
 import { durationBucket } from '../../statistics/durations.js';
@@ -159,10 +159,16 @@ export function outcomeArguments(
   outcome: Outcome,
   attempt: number,
   sender: string,
-  event?: Pick<Envelope, 'requestId' | 'causeId' | 'delayMs'>,
+  event?: Pick<Envelope, 'requestId' | 'causeId' | 'delayMs' | 'replays'>,
 ): ScriptArgument[] {
   const { status, durationMs } = outcome;
-  const head: ScriptArgument[] = [status, attempt, durationBucket(durationMs), durationMs, event?.delayMs ?? 0];
+  const head: ScriptArgument[] = [
+    status,
+    attempt,
+    durationBucket(durationMs),
+    durationMs,
+    event === undefined ? 0 : delayOf(event),
+  ];
   if (outcome.status === 'retry') {
     return [...head, checkedMs(outcome.delayMs, 'delayMs of a retry'), JSON.stringify(outcome.error)];
   }
