@@ -2,6 +2,7 @@ import preact from '@preact/preset-vite';
 import { defineConfig, loadEnv } from 'vite';
 import { viteSingleFile } from 'vite-plugin-singlefile';
 import { bundledLicenses } from '../scripts/package/bundled-licenses.js';
+import { shortProperties } from '../scripts/page/short-properties.js';
 
 const root = import.meta.dirname;
 
@@ -10,7 +11,7 @@ export default defineConfig(({ command, mode }) => {
   const { HUBLINE_API = 'http://127.0.0.1:4000' } = loadEnv(mode, root, 'HUBLINE_');
   return {
     root,
-    plugins: [command === 'serve' && preact(), bundledLicenses(), viteSingleFile()],
+    plugins: [command === 'serve' && preact(), bundledLicenses(), shortProperties(), viteSingleFile()],
     // Calls of `h` take children as arguments, which makes the built page smaller than the JSX runtime does.
     ...(command === 'build' && {
       oxc: {
