@@ -7,7 +7,7 @@ import { IdLink } from '../shared/links.js';
 import { Ago } from '../shared/times.js';
 import { EmptyState, Failure, TableSkeleton } from '../shared/view-section.js';
 import { BoundedRows, ViewTable, ViewTableCell, ViewTableNote } from '../shared/view-table.js';
-import { type View, viewPath } from '../state/navigation.js';
+import { type Navigation, type View, viewPath } from '../state/navigation.js';
 import { useActions } from './actions.js';
 
 const COLUMNS = ['When', 'Who', 'Action', 'Target', 'Reason'] as const;
@@ -25,8 +25,9 @@ export function AuditLink({ onFollow }: { onFollow: () => void }): JSX.Element |
   );
 }
 
-/** View of who did what to what, when and why: the last 1,000 actions. @param query query that links retain */
-export function AuditView({ query }: { query: string }): JSX.Element {
+/** View of who did what to what, when and why: the last 1,000 actions. */
+export function AuditView({ navigation }: { readonly navigation: Navigation }): JSX.Element {
+  const query = navigation.query.value;
   const actions = useActions();
   const [audit, setAudit] = useState<AuditBody | null>(null);
   const [error, setError] = useState<string | null>(null);

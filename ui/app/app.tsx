@@ -11,7 +11,7 @@ import { Overview } from '../events/overview.js';
 import { EventPanel } from '../events/panel/event-panel.js';
 import { Flow } from '../flow/flow.js';
 import type { Monitor } from '../state/monitor.js';
-import { type Navigation, VIEW_LABEL } from '../state/navigation.js';
+import { type Navigation, VIEW_LABEL, type View } from '../state/navigation.js';
 import { Errors } from '../views/errors.js';
 import { Processes } from '../views/processes.js';
 import { RequestView } from '../views/requests.js';
@@ -21,9 +21,10 @@ import { Waits } from '../views/waits.js';
 import { Workflows } from '../workflows/workflows.js';
 import { Banner } from './banner.js';
 import { Header } from './header.js';
-import { Palette, type PaletteItem } from './palette.js';
+import { pageActions } from './page-actions.js';
+import { Palette } from './palette.js';
 import type { Preferences } from './preferences.js';
-import { cycleTheme, listenForShortcuts, ShortcutsDialog, togglePause } from './shortcuts.js';
+import { listenForShortcuts, ShortcutsDialog } from './shortcuts.js';
 import { SnapshotDialog, useSnapshots } from './snapshots.js';
 
 export interface AppProps {
@@ -46,32 +47,22 @@ export function App({ monitor: live, navigation, preferences }: AppProps): JSX.E
     else if (snapshotDialog.current?.open === false) snapshotDialog.current.showModal();
   });
   const monitor = snapshots.shown;
-  const showHelp = (): void => help.current?.showModal();
   const [isGoing, setGoing] = useState(false);
-  const action = (label: string, icon: PaletteItem['icon'], run: () => void, keys?: string): PaletteItem => {
-    return { key: `action ${label}`, label, kind: 'Actions', icon, run, keys };
-  };
-  const actions = (): readonly PaletteItem[] => [
-    action('Refresh now', 'refresh', () => monitor.refresh(), 'r'),
-    action(
-      `${navigation.route.value.every === 'off' ? 'Resume' : 'Pause'} updates`,
-      'pause',
-      () => togglePause(navigation),
-      'p',
-    ),
-    action('Change the theme', 'ring', () => cycleTheme(preferences), 't'),
-    action('Snapshot', 'copy', () => snapshotDialog.current?.showModal()),
-    action('Keyboard shortcuts', 'help', showHelp, '?'),
-  ];
+  const actions = pageActions({
+    monitor,
+    navigation,
+    preferences,
+    showSnapshots: () => snapshotDialog.current?.showModal(),
+    showHelp: () => help.current?.showModal(),
+  });
   // Before the first paint, which shows the rows: a key that is pressed then must not be lost.
   useLayoutEffect(
     () =>
       listenForShortcuts(document, {
         navigation,
         preferences,
-        showHelp,
+        actions: Object.values(actions),
         showPalette: () => setGoing(true),
-        refresh: () => monitor.refresh(),
         focusSearch: () => {
           if (search.current !== null) {
             search.current.focus();
@@ -97,30 +88,20 @@ export function App({ monitor: live, navigation, preferences }: AppProps): JSX.E
         monitor={monitor}
         navigation={navigation}
         theme={preferences.theme}
-        onSnapshot={() => snapshotDialog.current?.showModal()}
-        onHelp={showHelp}
+        actions={actions}
         onSearch={() => setGoing(true)}
       />
       <div class="page" data-panel={openType !== null} data-old={isOld(monitor)} inert={covered}>
         <main class="main">
-          {view === 'events' && (
+          {view === 'events' ? (
             <>
               <NeedsAttention monitor={monitor} navigation={navigation} />
               <Overview monitor={monitor} navigation={navigation} />
               <Events monitor={monitor} navigation={navigation} searchRef={search} focusRef={rowFocus} />
             </>
+          ) : (
+            <OtherView view={view} monitor={monitor} navigation={navigation} />
           )}
-          {view === 'audit' && <AuditView query={navigation.query.value} />}
-          {view === 'errors' && <Errors monitor={monitor} navigation={navigation} />}
-          {view === 'flow' && <Flow monitor={monitor} navigation={navigation} />}
-          {view === 'agents' && <Agents monitor={monitor} navigation={navigation} />}
-          {view === 'processes' && <Processes monitor={monitor} navigation={navigation} />}
-          {view === 'requests' && <RequestView monitor={monitor} navigation={navigation} />}
-          {view === 'schedules' && <Schedules monitor={monitor} navigation={navigation} />}
-          {view === 'search' && <Search key={navigation.searchText.value} monitor={monitor} navigation={navigation} />}
-          {view === 'tagged' && <Tagged monitor={monitor} navigation={navigation} />}
-          {view === 'waits' && <Waits monitor={monitor} navigation={navigation} />}
-          {view === 'workflows' && <Workflows monitor={monitor} navigation={navigation} />}
         </main>
       </div>
       {openType !== null && <EventPanel type={openType} monitor={monitor} navigation={navigation} />}
@@ -128,7 +109,12 @@ export function App({ monitor: live, navigation, preferences }: AppProps): JSX.E
       <PageTitle monitor={monitor} navigation={navigation} />
       <SnapshotDialog dialogRef={snapshotDialog} snapshots={snapshots} />
       {isGoing && (
-        <Palette store={monitor.store} navigation={navigation} actions={actions()} onClose={() => setGoing(false)} />
+        <Palette
+          store={monitor.store}
+          navigation={navigation}
+          actions={Object.values(actions)}
+          onClose={() => setGoing(false)}
+        />
       )}
       <ShortcutsDialog dialogRef={help} enabled={preferences.shortcuts} />
       <div class="visually-hidden" role="status">
@@ -136,6 +122,32 @@ export function App({ monitor: live, navigation, preferences }: AppProps): JSX.E
       </div>
     </ActionsProvider>
   );
+}
+
+interface ViewProps {
+  readonly monitor: Monitor;
+  readonly navigation: Navigation;
+}
+
+/** Component of each view other than the events. */
+const OTHER_VIEWS: Record<Exclude<View, 'events'>, (props: ViewProps) => JSX.Element> = {
+  agents: Agents,
+  audit: AuditView,
+  errors: Errors,
+  flow: Flow,
+  processes: Processes,
+  requests: RequestView,
+  schedules: Schedules,
+  // A new text begins a new search.
+  search: (props) => <Search key={props.navigation.searchText.value} {...props} />,
+  tagged: Tagged,
+  waits: Waits,
+  workflows: Workflows,
+};
+
+function OtherView({ view, ...props }: ViewProps & { readonly view: keyof typeof OTHER_VIEWS }): JSX.Element {
+  const Shown = OTHER_VIEWS[view];
+  return <Shown {...props} />;
 }
 
 /** Returns true if the data on the page is not up to date, so that it is dimmed. */

@@ -20,20 +20,20 @@ import {
   VIEWS,
   viewPath,
 } from '../state/navigation.js';
+import type { PageAction, PageActions } from './page-actions.js';
 import { THEMES, type Theme } from './preferences.js';
 
 export interface HeaderProps {
   readonly monitor: Monitor;
   readonly navigation: Navigation;
   readonly theme: Signal<Theme>;
-  readonly onSnapshot: () => void;
-  readonly onHelp: () => void;
+  readonly actions: PageActions;
   /** Opens the command palette. */
   readonly onSearch: () => void;
 }
 
 /** Header with the hub, the views, the connection and a menu, in one row at every width. */
-export function Header({ monitor, navigation, theme, onSnapshot, onHelp, onSearch }: HeaderProps): JSX.Element {
+export function Header({ monitor, navigation, theme, actions, onSearch }: HeaderProps): JSX.Element {
   const hub = monitor.store.hub.value;
   const { view } = navigation.route.value;
   return (
@@ -56,14 +56,12 @@ export function Header({ monitor, navigation, theme, onSnapshot, onHelp, onSearc
         <Icon name="search" />
         <kbd>Ctrl K</kbd>
       </button>
-      <ConnectionMenu monitor={monitor} navigation={navigation} />
+      <ConnectionMenu monitor={monitor} navigation={navigation} actions={actions} />
       <PageMenu
         hub={hub}
         serverNow={monitor.serverNow.value}
         theme={theme}
-        onSnapshot={onSnapshot}
-        onHelp={onHelp}
-        onSearch={onSearch}
+        actions={[{ label: 'Go to …', icon: 'search', keys: 'Ctrl K', run: onSearch }, actions.snapshot, actions.help]}
       />
     </header>
   );
@@ -119,13 +117,10 @@ const LOOK: Record<ConnectionState['kind'], readonly [icon: IconName, label: str
   lost: ['triangle', 'Lost'],
 };
 
-export interface ConnectionMenuProps {
-  readonly monitor: Monitor;
-  readonly navigation: Navigation;
-}
+type ConnectionMenuProps = Pick<HeaderProps, 'monitor' | 'navigation' | 'actions'>;
 
 /** State of the connection in one word, with the poll interval, a refresh and a pause. */
-function ConnectionMenu({ monitor, navigation }: ConnectionMenuProps): JSX.Element {
+function ConnectionMenu({ monitor, navigation, actions }: ConnectionMenuProps): JSX.Element {
   const connection = monitor.connection.value;
   const { every } = navigation.route.value;
   const [icon, label] = LOOK[connection.kind];
@@ -138,7 +133,6 @@ function ConnectionMenu({ monitor, navigation }: ConnectionMenuProps): JSX.Eleme
     </>
   );
   if (connection.kind === 'snapshot') return <span class="connection is-snapshot">{state}</span>;
-  const poll = (next: Interval): void => navigation.go({ every: next }, { replace: true });
   return (
     <Menu
       class={`connection is-${connection.kind}`}
@@ -156,32 +150,38 @@ function ConnectionMenu({ monitor, navigation }: ConnectionMenuProps): JSX.Eleme
             options={INTERVALS}
             nameOf={(option) => (option === 'off' ? 'Off' : `${option} s`)}
             value={every}
-            onChange={poll}
+            onChange={(next) => navigation.go({ every: next }, { replace: true })}
           />
-          <button
-            type="button"
-            class="menu-item"
-            onClick={() => {
-              monitor.refresh();
-              close();
-            }}
-          >
-            <Icon name="refresh" /> Refresh now <kbd>r</kbd>
-          </button>
-          <button
-            type="button"
-            class="menu-item"
-            onClick={() => {
-              poll(every === 'off' ? '2' : 'off');
-              close();
-            }}
-          >
-            <Icon name={every === 'off' ? 'closed' : 'pause'} /> {every === 'off' ? 'Resume' : 'Pause'} updates{' '}
-            <kbd>p</kbd>
-          </button>
+          <MenuItems actions={[actions.refresh, actions.pause]} close={close} />
         </>
       )}
     </Menu>
+  );
+}
+
+interface MenuItemsProps {
+  readonly actions: readonly PageAction[];
+  /** Closes the menu. */
+  readonly close: () => void;
+}
+
+function MenuItems({ actions, close }: MenuItemsProps): JSX.Element {
+  return (
+    <>
+      {actions.map(({ label, icon, keys, run }) => (
+        <button
+          key={icon}
+          type="button"
+          class="menu-item"
+          onClick={() => {
+            close();
+            run();
+          }}
+        >
+          <Icon name={icon} /> {label} {keys && <kbd>{keys}</kbd>}
+        </button>
+      ))}
+    </>
   );
 }
 
@@ -207,13 +207,11 @@ export interface PageMenuProps {
   /** Current time in epoch milliseconds on the server's clock. */
   readonly serverNow: number;
   readonly theme: Signal<Theme>;
-  readonly onSnapshot: () => void;
-  readonly onHelp: () => void;
-  readonly onSearch: () => void;
+  readonly actions: readonly PageAction[];
 }
 
 /** Menu with the theme, snapshots, shortcuts and facts of the hub. */
-function PageMenu({ hub, serverNow, theme, onSnapshot, onHelp, onSearch }: PageMenuProps): JSX.Element {
+function PageMenu({ hub, serverNow, theme, actions }: PageMenuProps): JSX.Element {
   return (
     <Menu label="Menu" class="icon-button" button={<Icon name="more" />}>
       {(close) => (
@@ -227,36 +225,7 @@ function PageMenu({ hub, serverNow, theme, onSnapshot, onHelp, onSearch }: PageM
               theme.value = next;
             }}
           />
-          <button
-            type="button"
-            class="menu-item"
-            onClick={() => {
-              close();
-              onSearch();
-            }}
-          >
-            <Icon name="search" /> Go to … <kbd>Ctrl K</kbd>
-          </button>
-          <button
-            type="button"
-            class="menu-item"
-            onClick={() => {
-              close();
-              onSnapshot();
-            }}
-          >
-            <Icon name="copy" /> Snapshot
-          </button>
-          <button
-            type="button"
-            class="menu-item"
-            onClick={() => {
-              close();
-              onHelp();
-            }}
-          >
-            <Icon name="help" /> Keyboard shortcuts <kbd>?</kbd>
-          </button>
+          <MenuItems actions={actions} close={close} />
           <AuditLink onFollow={close} />
           {hub && <p class="menu-facts">{facts(hub, serverNow)}</p>}
         </>

@@ -6,28 +6,24 @@ import { groupBy } from '../shared/lists.js';
 import type { HubStore } from '../state/hub-store.js';
 import { type Navigation, VIEW_LABEL, type View, viewPath } from '../state/navigation.js';
 import { describeProblem } from '../state/problems.js';
+import type { PageAction } from './page-actions.js';
 import { VIEW_KEYS } from './shortcuts.js';
 
 /** Command of the palette: a view, an item of a view, or an action of the page. */
-export interface PaletteItem {
+interface PaletteItem extends PageAction {
   /** Identity in the list. */
   readonly key: string;
-  readonly label: string;
   /** Kind of the item, the heading of its group. */
   readonly kind: string;
   /** Fact beside the label. */
   readonly note?: string;
-  readonly icon: IconName;
-  /** Keys that do the same. */
-  readonly keys?: string | undefined;
-  readonly run: () => void;
 }
 
 export interface PaletteProps {
   readonly store: HubStore;
   readonly navigation: Navigation;
   /** Actions of the page. */
-  readonly actions: readonly PaletteItem[];
+  readonly actions: readonly PageAction[];
   readonly onClose: () => void;
 }
 
@@ -146,7 +142,7 @@ export function Palette({ store, navigation, actions, onClose }: PaletteProps): 
 function collectItems(
   { rows, workflows, agents, schedules }: HubStore,
   navigation: Navigation,
-  actions: readonly PaletteItem[],
+  actions: readonly PageAction[],
 ): PaletteItem[] {
   const place = (view: View, name: string, kind: string, icon: IconName): PaletteItem => ({
     key: viewPath(view, name),
@@ -166,7 +162,7 @@ function collectItems(
         run: () => navigation.go({ view, name: null }),
       }),
     ),
-    ...actions,
+    ...actions.map((action) => ({ ...action, key: action.label, kind: 'Actions' })),
     ...[...rows.value.keys()].map((type) => place('events', type, 'Event types', 'dot')),
     ...workflows.value.map(({ name }) => place('workflows', name, 'Workflows', 'ring')),
     ...agents.value.map(({ name }) => place('agents', name, 'Agents', 'running')),

@@ -1,8 +1,9 @@
 import type { Signal } from '@preact/signals';
 import type { JSX, RefObject } from 'preact';
 import { Dialog } from '../shared/overlays.js';
-import { DEFAULT_ROUTE, type Navigation, VIEW_LABEL, type View } from '../state/navigation.js';
-import { type Preferences, THEMES } from './preferences.js';
+import { type Navigation, VIEW_LABEL, type View } from '../state/navigation.js';
+import type { PageAction } from './page-actions.js';
+import type { Preferences } from './preferences.js';
 
 /** Keys and their actions, as the shortcuts dialog lists them. */
 const SHORTCUTS: readonly (readonly [key: string, action: string])[] = [
@@ -39,25 +40,21 @@ const SEQUENCE_MS = 1_500;
 export interface ShortcutTargets {
   readonly navigation: Navigation;
   readonly preferences: Preferences;
+  readonly actions: readonly PageAction[];
   focusSearch(): void;
   /** Moves the focus to the next (1) or previous (-1) row. */
   moveFocus(step: 1 | -1): void;
-  refresh(): void;
-  showHelp(): void;
   showPalette(): void;
 }
 
 /** Listens for shortcuts. Returns a function that stops it. */
 export function listenForShortcuts(document: Document, targets: ShortcutTargets): () => void {
   const { navigation, preferences } = targets;
-  const actions = new Map<string, () => void>([
+  const actions = new Map<string | undefined, () => void>([
     ['/', targets.focusSearch],
     ['j', () => targets.moveFocus(1)],
     ['k', () => targets.moveFocus(-1)],
-    ['r', targets.refresh],
-    ['p', () => togglePause(navigation)],
-    ['t', () => cycleTheme(preferences)],
-    ['?', targets.showHelp],
+    ...targets.actions.map(({ keys, run }) => [keys, run] as const),
   ]);
   let sequenceUntil = 0;
   const onKeyDown = (event: KeyboardEvent): void => {
@@ -85,17 +82,6 @@ export function listenForShortcuts(document: Document, targets: ShortcutTargets)
   };
   document.addEventListener('keydown', onKeyDown);
   return () => document.removeEventListener('keydown', onKeyDown);
-}
-
-/** Changes the theme to the next one. */
-export function cycleTheme({ theme }: Preferences): void {
-  theme.value = THEMES[(THEMES.indexOf(theme.value) + 1) % THEMES.length] ?? 'system';
-}
-
-/** Pauses polling, or resumes it. */
-export function togglePause(navigation: Navigation): void {
-  const isPaused = navigation.route.value.every === 'off';
-  navigation.go({ every: isPaused ? DEFAULT_ROUTE.every : 'off' }, { replace: true });
 }
 
 export interface ShortcutsDialogProps {
