@@ -18,10 +18,10 @@ export type ActionFields = Readonly<Record<string, unknown>>;
 export interface ActionClient {
   operator(): Promise<OperatorBody>;
   /** Carries an action out once, also if the request is repeated. Resolves with the number of events that it changed. */
-  act(right: Right, fields: ActionFields): Promise<ActResult>;
+  act(right: Right, fields: ActionFields, reason: string): Promise<ActResult>;
   /** Lists the events that a filter means. */
   preview(right: Right, filter: ActionFields): Promise<PreviewBody>;
-  contents(id: string, reason: string): Promise<ContentsBody>;
+  contents(id: string): Promise<ContentsBody>;
   audit(): Promise<AuditBody>;
   /** Finds events and runs of all types. The body has the tag or the key, which no URL may have. */
   search(query: SearchFields): Promise<SearchBody>;
@@ -114,20 +114,20 @@ export function createActionClient(mount: string): ActionClient {
     });
   return {
     operator: async () => decodeBody(operator, await request(`${mount}/`, {})),
-    act: async (right, fields) => {
-      const body = await post(right, { ...fields, actionId: newId() });
+    act: async (right, fields, reason) => {
+      const body = await post(right, { ...fields, ...reasonOf(reason), actionId: newId() });
       // Some actions count something else than events.
       return decodeBody(bulk, { done: 1, ...Object(body) });
     },
     preview: async (right, filter) => decodeBody(preview, await post(right, { filter, preview: true })),
-    contents: async (id, reason) => decodeBody(contents, await post('payload', { id, ...reasonOf(reason) })),
+    contents: async (id) => decodeBody(contents, await post('payload', { id })),
     audit: async () => decodeBody(audit, await post('audit', {})),
     search: async (query) => decodeBody(search, await post('search', { ...query })),
   };
 }
 
 /** Returns the reason as a field, unless it is empty. */
-export function reasonOf(reason: string): { reason?: string } {
+function reasonOf(reason: string): { reason?: string } {
   const text = reason.replaceAll(/\s+/g, ' ').trim();
   return text === '' ? {} : { reason: text };
 }

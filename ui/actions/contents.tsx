@@ -15,11 +15,7 @@ export function Contents({ id, client }: ContentsProps): JSX.Element {
   const [loading, setLoading] = useState<Promise<ContentsBody> | null>(null);
   return (
     <div class="contents">
-      <button
-        type="button"
-        class="button"
-        onClick={() => setLoading(loading === null ? client.contents(id, '') : null)}
-      >
+      <button type="button" class="button" onClick={() => setLoading(loading === null ? client.contents(id) : null)}>
         {loading === null ? 'Show' : 'Hide'} payload
       </button>
       {loading !== null && <LoadedContents loading={loading} />}

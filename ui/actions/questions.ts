@@ -3,12 +3,13 @@ import type {
   EventDetails,
   PeriodCounts,
   PreviewBody,
+  Right,
   WaitIntrospection,
 } from '../../server/dashboard/protocol.js';
 import { formatMoment } from '../format/clock-time.js';
 import { formatCount } from '../format/number.js';
 import { viewPath } from '../state/navigation.js';
-import { type ActionClient, reasonOf } from './action-client.js';
+import type { ActionClient, ActionFields } from './action-client.js';
 import type { Question, ReportProgress } from './confirm-dialog.js';
 
 /** Target of a pause, by kind and name. */
@@ -20,6 +21,14 @@ export interface Target {
 /** Number of events per request. */
 const pageSize = 100;
 
+/** Returns the `act` of a question that carries one action out. @param done says that it is done */
+function acting(client: ActionClient, right: Right, fields: ActionFields, done: string): Question['act'] {
+  return async (reason) => {
+    await client.act(right, fields, reason);
+    return done;
+  };
+}
+
 const kindNames = { type: 'event type', workflow: 'workflow', schedule: 'schedule', service: 'service' } as const;
 
 export function pauseQuestion(client: ActionClient, { kind, name }: Target): Question {
@@ -28,10 +37,7 @@ export function pauseQuestion(client: ActionClient, { kind, name }: Target): Que
     effect: `Nothing of it starts in any service until it is resumed. What runs finishes, and events are still accepted.`,
     confirm: 'Pause',
     needsReason: true,
-    act: async (reason) => {
-      await client.act('pause', { [kind]: name, ...reasonOf(reason) });
-      return 'Paused.';
-    },
+    act: acting(client, 'pause', { [kind]: name }, 'Paused.'),
   };
 }
 
@@ -41,7 +47,7 @@ export function resumeQuestion(client: ActionClient, { kind, name }: Target): Qu
     effect: 'What waits for it starts at once, within its limits.',
     confirm: 'Resume',
     act: async (reason) => {
-      const { done } = await client.act('resume', { [kind]: name, ...reasonOf(reason) });
+      const { done } = await client.act('resume', { [kind]: name }, reason);
       return done === 0 ? 'It was not paused.' : 'Resumed.';
     },
   };
@@ -56,10 +62,7 @@ export function replayQuestion(client: ActionClient, { id, kind, type, service }
     title: `Replay the dead letter of ${type}?`,
     effect,
     confirm: 'Replay',
-    act: async (reason) => {
-      await client.act('replay', { id, service, ...reasonOf(reason) });
-      return 'Replayed.';
-    },
+    act: acting(client, 'replay', { id, service }, 'Replayed.'),
   };
 }
 
@@ -108,7 +111,7 @@ async function replayPages(
     for (let from = 0; from < page.ids.length; from += pageSize) {
       report(done + failed, total);
       const ids = page.ids.slice(from, from + pageSize);
-      const result: BulkBody = await client.act('replay', { ids, ...reasonOf(reason) });
+      const result: BulkBody = await client.act('replay', { ids }, reason);
       replayed += result.done;
       failed += result.failed?.length ?? 0;
     }
@@ -130,10 +133,7 @@ export function cancelQuestion(client: ActionClient, { id, kind, type }: Cancell
     title: `Cancel the ${noun} ${id.slice(0, 8)}?`,
     effect: `The ${noun} of ${type} ends as failed in every service that has it, without a dead letter. A handler that runs is aborted.`,
     confirm: `Cancel the ${noun}`,
-    act: async (reason) => {
-      await client.act('cancel', { id, ...reasonOf(reason) });
-      return 'Cancelled.';
-    },
+    act: acting(client, 'cancel', { id }, 'Cancelled.'),
   };
 }
 
@@ -151,7 +151,7 @@ export function forkQuestion(client: ActionClient, event: EventDetails, query: s
       initial: options.findLast((name) => name === step) ?? options.at(-1) ?? '',
     },
     act: async (reason, _report, fromStep) => {
-      const forked = await client.act('fork', { id, service, fromStep, ...reasonOf(reason) });
+      const forked = await client.act('fork', { id, service, fromStep }, reason);
       return { text: 'Forked: show the new run', href: viewPath('requests', forked.id ?? id) + query };
     },
   };
@@ -167,10 +167,7 @@ export function eraseQuestion(client: ActionClient, requestId: string): Question
     title: `Erase the request ${requestId.slice(0, 8)}?`,
     effect: `Payloads, results and outputs of what has ended are removed for good, in all services. Its dead letters can no longer be replayed. What is pending keeps its payload.`,
     confirm: 'Erase',
-    act: async (reason) => {
-      await client.act('erase', { requestId, ...reasonOf(reason) });
-      return 'Erased.';
-    },
+    act: acting(client, 'erase', { requestId }, 'Erased.'),
   };
 }
 
@@ -189,10 +186,7 @@ export function decideQuestion(
       ? `${type} ${id.slice(0, 8)} executes it with the arguments that the model chose.${until}`
       : `The model of ${type} ${id.slice(0, 8)} receives the refusal, and your reason.${until}`,
     confirm: approved ? 'Approve' : 'Refuse',
-    act: async (reason) => {
-      await client.act('approve', { id, step: step.name, approved, ...reasonOf(reason) });
-      return approved ? 'Approved.' : 'Refused.';
-    },
+    act: acting(client, 'approve', { id, step: step.name, approved }, approved ? 'Approved.' : 'Refused.'),
   };
 }
 
@@ -202,9 +196,6 @@ export function retireQuestion(client: ActionClient, service: string): Question 
     effect:
       'No events are queued for it until a hub of it starts again. Refused while it runs, or has events or dead letters.',
     confirm: 'Retire',
-    act: async (reason) => {
-      await client.act('retire', { service, ...reasonOf(reason) });
-      return 'Retired.';
-    },
+    act: acting(client, 'retire', { service }, 'Retired.'),
   };
 }

@@ -129,7 +129,7 @@ export function DecideActions({
     const question = decideQuestion(client, wait, tool, approved);
     if (!actions.may('payload')) return question;
     // The audit names who looked.
-    const loading = client.contents(wait.id, '');
+    const loading = client.contents(wait.id);
     const { effect } = question;
     return {
       ...question,

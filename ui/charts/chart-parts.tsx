@@ -58,26 +58,20 @@ const MODE_LABEL: Record<ChartMode, string> = { count: 'Count', failures: 'Failu
 /** Buttons that choose the values, the comparison and the range of a chart. With little width, a box chooses the values. */
 export function ChartOptions({ navigation, isFixed, range, hasYesterday, onRange }: ChartOptionsProps): JSX.Element {
   const { chart, yesterday } = navigation.route.value;
-  const choose = (next: ChartMode): void => navigation.go({ chart: next }, { replace: true });
+  const modes = {
+    label: 'Values of the chart',
+    options: CHART_MODES,
+    nameOf: (mode: ChartMode) => MODE_LABEL[mode],
+    value: chart,
+    onChange: (next: ChartMode) => navigation.go({ chart: next }, { replace: true }),
+  };
   return (
     <div class="chart-options">
       {!isFixed && (
         <>
-          <Segments
-            label="Values of the chart"
-            options={CHART_MODES}
-            nameOf={(mode) => MODE_LABEL[mode]}
-            value={chart}
-            onChange={choose}
-          />
+          <Segments {...modes} />
           <div class="chart-mode">
-            <Select
-              label="Values of the chart"
-              options={CHART_MODES}
-              nameOf={(mode) => MODE_LABEL[mode]}
-              value={chart}
-              onChange={choose}
-            />
+            <Select {...modes} />
           </div>
           <button
             type="button"

@@ -11,12 +11,12 @@ export interface ChoicesProps<T extends string> {
 }
 
 /** Buttons of which one is pressed, with their label. */
-export function Choices<T extends string>({ label, options, nameOf, value, onChange }: ChoicesProps<T>): JSX.Element {
+export function Choices<T extends string>({ label, ...choices }: ChoicesProps<T>): JSX.Element {
   return (
     <fieldset class="choices">
       <legend>{label}</legend>
       <div class="segments">
-        <Options options={options} nameOf={nameOf} value={value} onChange={onChange} />
+        <Options {...choices} />
       </div>
     </fieldset>
   );
@@ -44,13 +44,8 @@ function Options<T extends string>({ options, nameOf, value, onChange }: Omit<Ch
   );
 }
 
-export interface SelectProps<T extends string> {
-  readonly label: string;
-  readonly options: readonly T[];
-  /** Returns the text of an option. */
-  readonly nameOf: (option: T) => string;
+export interface SelectProps<T extends string> extends ChoicesProps<T> {
   readonly value: T;
-  readonly onChange: (value: T) => void;
 }
 
 /** Select box with its label. */

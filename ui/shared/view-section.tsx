@@ -109,12 +109,12 @@ export function LoadedContent<T>({
         </EmptyState>
       );
     }
-    return data?.error ? <Failure message={data.error.message} /> : <TableSkeleton />;
+    return data?.error ? <LoadFailure {...data} /> : <TableSkeleton />;
   }
-  const { body, error } = data;
+  const { body } = data;
   return (
     <>
-      {error !== null && <Failure message={`${error.message} The data is from the last successful response.`} />}
+      <LoadFailure {...data} />
       {isEmpty(body) ? (
         <EmptyState title={emptyTitle}>
           <p>{hint}</p>
@@ -133,6 +133,13 @@ export function Failure({ message }: { message: string }): JSX.Element {
       <Icon name="triangle" /> {message}
     </p>
   );
+}
+
+/** Notice of the last request of loaded data, if it failed. */
+export function LoadFailure({ error, body }: Loaded<unknown>): JSX.Element | null {
+  if (error === null) return null;
+  const age = body === null ? '' : ' The data is from the last successful response.';
+  return <Failure message={error.message + age} />;
 }
 
 /** Placeholder for an empty view, with the reason and the next step. */

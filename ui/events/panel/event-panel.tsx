@@ -9,7 +9,7 @@ import { formatCount } from '../../format/number.js';
 import { CountStats } from '../../shared/counts.js';
 import { Icon, IconButton } from '../../shared/icon.js';
 import { Name } from '../../shared/name.js';
-import { PanelSection } from '../../shared/view-section.js';
+import { LoadFailure, PanelSection } from '../../shared/view-section.js';
 import { type EventRow, failingRatio } from '../../state/event-row.js';
 import type { Loaded } from '../../state/loader.js';
 import type { Monitor } from '../../state/monitor.js';
@@ -51,7 +51,7 @@ export function EventPanel({ type, monitor, navigation }: EventPanelProps): JSX.
         <IconButton icon="close" label="Close panel" onClick={close} />
       </div>
       {row && <PanelStatus row={row} body={detail?.body ?? null} monitor={monitor} query={navigation.query.value} />}
-      {row && detail?.error && <PanelNotice detail={detail} />}
+      {row && detail && <LoadFailure {...detail} />}
       {row && !detail && monitor.connection.value.kind === 'snapshot' && (
         <p class="panel-note muted">The snapshot has no details of this event type.</p>
       )}
@@ -147,18 +147,6 @@ function PanelBody({ row, detail, monitor, navigation }: PanelBodyProps): JSX.El
         </PanelSection>
       )}
     </>
-  );
-}
-
-function PanelNotice({ detail: { error, body } }: { detail: Loaded<EventDetail> }): JSX.Element {
-  return (
-    <p class="panel-notice">
-      <Icon name="triangle" />
-      <span>
-        {error?.message}
-        {body && ' The data is from the last successful response.'}
-      </span>
-    </p>
   );
 }
 
