@@ -1,11 +1,11 @@
 import type {
   AuditBody,
   BulkBody,
-  ContentsBody,
   OperatorBody,
   PreviewBody,
   Right,
   SearchBody,
+  ShownContent,
 } from '../../server/dashboard/protocol.js';
 import { eventSummary } from '../api/decode-event.js';
 import { array, boolean, type Decoder, decodeBody, number, object, optional, string } from '../api/decoder.js';
@@ -21,7 +21,8 @@ export interface ActionClient {
   act(right: Right, fields: ActionFields, reason: string): Promise<ActResult>;
   /** Lists the events that a filter means. */
   preview(right: Right, filter: ActionFields): Promise<PreviewBody>;
-  contents(id: string): Promise<ContentsBody>;
+  /** Returns what an event or a run carries in each service. */
+  contents(id: string): Promise<readonly ServiceContents[]>;
   audit(): Promise<AuditBody>;
   /** Finds events and runs of all types. The body has the tag or the key, which no URL may have. */
   search(query: SearchFields): Promise<SearchBody>;
@@ -37,34 +38,37 @@ export interface SearchFields {
 
 const operator = object<OperatorBody>({ user: string, can: array(string as Decoder<Right>) });
 
-/** Result of an action; of a fork with the id of the new run. */
-export type ActResult = BulkBody & { readonly id?: string };
+/** Parts of the result of an action that the page reads. */
+export interface ActResult extends Pick<BulkBody, 'done'> {
+  /** New run of a fork. */
+  readonly id?: string;
+  /** Events of a list on which the action failed. */
+  readonly failed?: readonly unknown[];
+}
 
 const bulk: Decoder<ActResult> = object<ActResult>({
   done: number,
   id: optional(string),
-  failed: optional(
-    array(object<NonNullable<BulkBody['failed']>[number]>({ id: string, code: string, message: string })),
-  ),
-  remaining: optional(number),
-  until: optional(number),
+  failed: optional(array((value) => value)),
 });
 
 const preview = object<PreviewBody>({ count: number, isMore: boolean, ids: array(string), until: number });
 
-const contents = object<ContentsBody>({
+/** What an event or a run carries in a service, as the page shows it. */
+export interface ServiceContents {
+  readonly service: string;
+  readonly contents: readonly Omit<ShownContent, 'isWithheld'>[];
+}
+
+const contents = object<{ events: readonly ServiceContents[] }>({
   events: array(
-    object<ContentsBody['events'][number]>({
-      id: string,
+    object<ServiceContents>({
       service: string,
-      type: string,
-      kind: string as Decoder<ContentsBody['events'][number]['kind']>,
       contents: array(
-        object<ContentsBody['events'][number]['contents'][number]>({
-          kind: string as Decoder<ContentsBody['events'][number]['contents'][number]['kind']>,
+        object<ServiceContents['contents'][number]>({
+          kind: string as Decoder<ShownContent['kind']>,
           step: optional(string),
           json: optional(string),
-          isWithheld: optional(boolean),
         }),
       ),
     }),
@@ -120,7 +124,7 @@ export function createActionClient(mount: string): ActionClient {
       return decodeBody(bulk, { done: 1, ...Object(body) });
     },
     preview: async (right, filter) => decodeBody(preview, await post(right, { filter, preview: true })),
-    contents: async (id) => decodeBody(contents, await post('payload', { id })),
+    contents: async (id) => decodeBody(contents, await post('payload', { id })).events,
     audit: async () => decodeBody(audit, await post('audit', {})),
     search: async (query) => decodeBody(search, await post('search', { ...query })),
   };

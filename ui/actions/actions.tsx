@@ -1,5 +1,5 @@
 import { type ComponentChildren, createContext, type JSX } from 'preact';
-import { useCallback, useContext, useEffect, useMemo, useState } from 'preact/hooks';
+import { useContext, useEffect, useMemo, useState } from 'preact/hooks';
 import type { OperatorBody, Right } from '../../server/dashboard/protocol.js';
 import type { Monitor } from '../state/monitor.js';
 import { type ActionClient, createActionClient } from './action-client.js';
@@ -49,7 +49,6 @@ export function ActionsProvider({ monitor, children }: ActionsProviderProps): JS
       isCurrent = false;
     };
   }, [client, isLost]);
-  const close = useCallback(() => setQuestion(null), []);
   const actions = useMemo<Actions | null>(
     () =>
       client === null || operator === null
@@ -60,7 +59,7 @@ export function ActionsProvider({ monitor, children }: ActionsProviderProps): JS
   return (
     <ActionsContext.Provider value={actions}>
       {children}
-      {question !== null && <ConfirmDialog question={question} onDone={() => monitor.refresh()} onClose={close} />}
+      {question !== null && <ConfirmDialog question={question} onDone={() => monitor.refresh()} onClose={() => setQuestion(null)} />}
     </ActionsContext.Provider>
   );
 }

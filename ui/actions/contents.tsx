@@ -1,8 +1,8 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { ContentsBody, ShownContent, WaitIntrospection } from '../../server/dashboard/protocol.js';
+import type { WaitIntrospection } from '../../server/dashboard/protocol.js';
 import { CopyButton } from '../shared/copy-button.js';
-import type { ActionClient } from './action-client.js';
+import type { ActionClient, ServiceContents } from './action-client.js';
 
 export interface ContentsProps {
   /** Event or run. */
@@ -12,7 +12,7 @@ export interface ContentsProps {
 
 /** Payload, result and outputs of an event or a run, on request: the audit names who looked. */
 export function Contents({ id, client }: ContentsProps): JSX.Element {
-  const [loading, setLoading] = useState<Promise<ContentsBody> | null>(null);
+  const [loading, setLoading] = useState<Promise<readonly ServiceContents[]> | null>(null);
   return (
     <div class="contents">
       <button type="button" class="button" onClick={() => setLoading(loading === null ? client.contents(id) : null)}>
@@ -24,24 +24,24 @@ export function Contents({ id, client }: ContentsProps): JSX.Element {
 }
 
 export interface LoadedContentsProps {
-  readonly loading: Promise<ContentsBody>;
+  readonly loading: Promise<readonly ServiceContents[]>;
   /** Call that waits, whose arguments alone are shown. @default everything */
   readonly wait?: WaitIntrospection;
 }
 
 /** Contents of an event or a run in each service, or the arguments of a call that waits in one. */
 export function LoadedContents({ loading, wait }: LoadedContentsProps): JSX.Element {
-  const [body, setBody] = useState<ContentsBody | null>(null);
+  const [services, setServices] = useState<readonly ServiceContents[]>([]);
   const [error, setError] = useState<string | null>(null);
   useEffect(() => {
-    loading.then(setBody, (cause: Error) => setError(cause.message));
+    loading.then(setServices, (cause: Error) => setError(cause.message));
   }, []);
-  const isMeant = ({ kind, step }: ShownContent): boolean =>
+  const isMeant = ({ kind, step }: ServiceContents['contents'][number]): boolean =>
     wait === undefined || (kind === 'arguments' && step === wait.step.name);
   return (
     <div class="contents" aria-live="polite">
       {error !== null && <p class="panel-notice">{error}</p>}
-      {body?.events
+      {services
         .filter(({ service }) => wait === undefined || service === wait.service)
         .map(({ service, contents }) => (
           <ContentList key={service} contents={contents.filter(isMeant)} />
@@ -50,7 +50,7 @@ export function LoadedContents({ loading, wait }: LoadedContentsProps): JSX.Elem
   );
 }
 
-function ContentList({ contents }: { contents: readonly ShownContent[] }): JSX.Element {
+function ContentList({ contents }: Pick<ServiceContents, 'contents'>): JSX.Element {
   if (contents.length === 0) return <p class="panel-note">Nothing of it is stored any more.</p>;
   return (
     <>

@@ -1,5 +1,4 @@
 import type {
-  BulkBody,
   EventDetails,
   PeriodCounts,
   PreviewBody,
@@ -111,7 +110,7 @@ async function replayPages(
     for (let from = 0; from < page.ids.length; from += pageSize) {
       report(done + failed, total);
       const ids = page.ids.slice(from, from + pageSize);
-      const result: BulkBody = await client.act('replay', { ids }, reason);
+      const result = await client.act('replay', { ids }, reason);
       replayed += result.done;
       failed += result.failed?.length ?? 0;
     }

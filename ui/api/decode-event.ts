@@ -20,7 +20,10 @@ import { step } from './decode-step.js';
 import { array, boolean, type Decoder, number, object, optional, record, string } from './decoder.js';
 
 /** Parts of the body of `GET /api/introspection?request=` that the page reads. */
-export type RequestTrace = Omit<RequestBody, 'protocol'>;
+export type RequestTrace = Omit<RequestBody, 'protocol' | 'explanation'> & { readonly explanation?: ShownExplanation };
+
+/** Parts of an explanation that the page reads. */
+export type ShownExplanation = Omit<Explanation, 'id' | 'service' | 'status'>;
 
 const publicError = object<PublicError>({ name: string, message: string });
 
@@ -96,11 +99,8 @@ const blockerFields = {
   ),
 };
 
-const explanation = object<Explanation>({
-  id: string,
+const explanation = object<ShownExplanation>({
   type: string,
-  service: string,
-  status: string as Decoder<Explanation['status']>,
   blockers: array(object<Blocker>(blockerFields)),
   waiting: optional(number),
   expectedAt: optional(number),

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useId, useRef } from 'preact/hooks';
+import { useRef } from 'preact/hooks';
 import { formatPeriod, formatTick, formatTime } from '../format/clock-time.js';
 import { formatPercentile } from '../format/duration.js';
 import { formatCount, formatPercent, formatRate } from '../format/number.js';
@@ -45,7 +45,6 @@ export function TimeChart(props: TimeChartProps): JSX.Element {
   const { label, points, now, isLive, height, mode = 'count', yesterday = [], marks = [] } = props;
   const { selection = null, onSelect, onEscape } = props;
   const box = useRef<HTMLDivElement>(null);
-  const hatch = useId();
   const width = useWidth(box);
   const crosshair = useCrosshair(box, points.length, (first, last) => {
     const [from, to] = [points[first]?.at, points[last]?.endAt];
@@ -113,16 +112,11 @@ export function TimeChart(props: TimeChartProps): JSX.Element {
           onEscape();
         }}
       >
+        <span class="chart-unknown" style={{ width: `${shape.unknownUntil}px` }} />
         {width > 0 && (
           <svg viewBox={`0 0 ${width} ${total}`} width={width} height={total} aria-hidden="true">
-            <pattern id={hatch} width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
-              <path class="chart-hatch" d="M0 0V6" />
-            </pattern>
             <path class="chart-grid" d={`M0 .5H${width}M0 ${height / 2 + 0.5}H${width}`} />
             <path class="chart-base" d={`M0 ${height + 0.5}H${width}M0 ${total - 0.5}H${width}`} />
-            {shape.unknownUntil > 0 && (
-              <rect class="chart-unknown" width={shape.unknownUntil} height={height} fill={`url(#${hatch})`} />
-            )}
             <path class="chart-yesterday" d={shape.yesterday} />
             <Part shapes={shape.past} mode={mode} />
             <g class="chart-current">

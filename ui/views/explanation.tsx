@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
-import type { Blocker, Explanation } from '../../server/dashboard/protocol.js';
+import type { Blocker } from '../../server/dashboard/protocol.js';
 import { CancelButton } from '../actions/subject-actions.js';
+import type { ShownExplanation } from '../api/decode-event.js';
 import { formatMoment, formatTime } from '../format/clock-time.js';
 import { formatAge, formatAgo, formatAhead, formatDuration } from '../format/duration.js';
 import { counted, formatCount } from '../format/number.js';
@@ -8,7 +9,7 @@ import { Icon } from '../shared/icon.js';
 import { IdLink } from '../shared/links.js';
 
 export interface ExplanationListProps {
-  readonly explanation: Explanation;
+  readonly explanation: ShownExplanation;
   /** Current time in epoch milliseconds on the server's clock. */
   readonly now: number;
   /** Query that links retain. */
