@@ -1,3 +1,4 @@
+import { FatalError } from 'hubline';
 import type { Locator, Page } from 'playwright/test';
 import { EXTREMES, THOUSANDS } from '../../ui/testing/loads.js';
 import { serveAnswers } from '../testing/answering-dashboard.js';
@@ -49,6 +50,33 @@ test('the worst problem and the first failing row are on the first screen, in ti
     await expect(page.locator('link[rel="icon"]')).toHaveAttribute('href', /b3360b/);
     const header = await page.getByRole('banner').boundingBox();
     expect(header?.height).toBeLessThan(60);
+    await expectNoOverflow(page);
+  }
+});
+
+test('a long error message leaves the time of its problem in view', { tag: '@any-width' }, async ({ page, serve }) => {
+  const { origin, hub } = await serve({
+    register: (shop) => {
+      const handler = (): never => {
+        throw new FatalError('unbreakable'.repeat(30));
+      };
+      shop.event({ type: 'payment.requested', handler });
+    },
+  });
+  await hub.emit('payment.requested', {});
+  await expect.poll(async () => (await hub.metrics('payment.requested')).failed).toBe(1);
+  await page.goto(origin);
+  const details = problems(page).locator('.problem-details');
+  await expect(details).toContainText(/^(now|\d+ s ago) · unbreakable/);
+  for (const width of [320, 1_280]) {
+    await page.setViewportSize({ width, height: 700 });
+    const end = await details.evaluate((element) => {
+      const range = element.ownerDocument.createRange();
+      range.setStart(element.firstChild ?? element, 0);
+      range.setEnd(element.firstChild ?? element, element.textContent?.indexOf(' ·') ?? 0);
+      return range.getBoundingClientRect().right;
+    });
+    expect(end).toBeLessThan(width);
     await expectNoOverflow(page);
   }
 });

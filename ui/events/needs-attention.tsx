@@ -166,7 +166,7 @@ function ProblemLine({ problem, backlog, releases, now, query }: ProblemLineProp
     shortFact,
     details: others,
   } = describeProblem(problem, now, releases);
-  const details = (backlog === null ? others : [backlog, ...others]).join(' · ');
+  const details = (backlog === null ? others : [...others, backlog]).join(' · ');
   return (
     <li class={`problem is-${tone}${level ? ` is-${level}` : ''}`}>
       <Icon name={icon} />

@@ -16,7 +16,7 @@ test.each<[Omit<Problem, 'severity' | 'eventType'>, string, string, readonly str
     },
     '38 of 760 failed in 5 min (5.0%)',
     '5.0% failed in 5 min',
-    ['card declined', '2 s ago'],
+    ['2 s ago', 'card declined'],
   ],
   [
     { kind: 'failing', failed: 2, ended: 8, since: SERVER_NOW - 480_000, lastAt: SERVER_NOW - 2_000 },
@@ -72,14 +72,14 @@ test('names the release that started shortly before', () => {
   ];
   const details = (since: number): readonly string[] =>
     describeProblem({ ...base, kind: 'backlog', pending: 12, since }, SERVER_NOW, releases).details;
-  expect(details(SERVER_NOW - 120_000)).toEqual(['began 2 min after v2', 'for 2 min']);
-  expect(details(SERVER_NOW - 270_000)).toEqual(['since v2', 'for 4 min']);
+  expect(details(SERVER_NOW - 120_000)).toEqual(['for 2 min', 'began 2 min after v2']);
+  expect(details(SERVER_NOW - 270_000)).toEqual(['for 4 min', 'since v2']);
   const failing = { ...base, kind: 'failing', since: SERVER_NOW - 360_000 } as const;
   const lastError = { name: 'Error', message: 'card declined' };
   expect(describeProblem({ ...failing, lastError }, SERVER_NOW, releases).details).toEqual([
+    'for 6 min',
     'card declined',
     'more since v2',
-    'for 6 min',
   ]);
   expect(details(SERVER_NOW - 1_200_000)).toEqual(['for 20 min']);
 });

@@ -24,7 +24,7 @@ export interface ProblemText {
   readonly fact: string;
   /** Main fact for little width. */
   readonly shortFact: string;
-  /** Further facts, the most important first. */
+  /** Further facts: the time, which a long message must not push out of view, then the error and the release. */
   readonly details: readonly string[];
 }
 
@@ -46,9 +46,9 @@ export function describeProblem(problem: Problem, now: number, releases: readonl
     fact: factOf(problem, now),
     shortFact: shortFactOf(problem, now),
     details: [
+      ...timeOf(problem, now),
       ...(lastError === undefined ? [] : [lastError.message || lastError.name].filter(Boolean)),
       ...releaseOf(problem, releases),
-      ...timeOf(problem, now),
     ],
   };
 }
