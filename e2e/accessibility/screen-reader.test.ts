@@ -94,9 +94,9 @@ test('events: landmarks, headings, labelled controls, and a table with row heade
             - link "payment.requested"
             - text: /1 of 1 failed in 5 min/
       - region "Overview":
-        - term: Failed · 5 min
+        - term: Failed events 5 min
         - definition: "1"
-        - term: Received · since start
+        - term: Received events since start
         - definition: "5"
         - region "Events per minute":
           - heading "Events per minute" [level=2]

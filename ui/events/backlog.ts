@@ -1,8 +1,18 @@
-import { backlogRate, type EventOverview, type WorkflowOverview } from '../../server/dashboard/protocol.js';
+import {
+  backlogRate,
+  type EventOverview,
+  type Problem,
+  type WorkflowOverview,
+} from '../../server/dashboard/protocol.js';
 import { formatDuration } from '../format/duration.js';
 import { formatCount, formatRate } from '../format/number.js';
 
 const MINUTE_MS = 60_000;
+
+/** Returns true for a problem of events that do not start. */
+export function isQueueProblem(kind: Problem['kind']): boolean {
+  return kind === 'backlog' || kind === 'oldest-pending' || kind === 'no-process';
+}
 
 /** Smallest number of waiting events of which a backlog is described. */
 const MIN_WAITING = 10;

@@ -8,7 +8,7 @@ import { useInteraction } from '../shared/use-element.js';
 import type { Monitor } from '../state/monitor.js';
 import type { Navigation } from '../state/navigation.js';
 import { describePause, describeProblem, holdProblems, problemKey, REORDER_MS } from '../state/problems.js';
-import { backlogText } from './backlog.js';
+import { backlogText, isQueueProblem } from './backlog.js';
 
 /** Number of problems that are shown before the user asks for all. */
 const SHOWN = 3;
@@ -136,7 +136,7 @@ function Pauses({ pauses, now, query }: PausesProps): JSX.Element | null {
 
 /** Returns the backlog of a problem in words; `null` if it is another problem. */
 function backlogOf({ kind, eventType, workflow }: Problem, { store }: Monitor): string | null {
-  if (kind !== 'backlog' && kind !== 'oldest-pending' && kind !== 'no-process') return null;
+  if (!isQueueProblem(kind)) return null;
   const { hubNow } = store.reading.value;
   const event =
     eventType === undefined

@@ -1,16 +1,19 @@
 import type { JSX } from 'preact';
+import type { Problem } from '../../server/dashboard/protocol.js';
 import { HistoryChart } from '../charts/history-chart.js';
 import { formatAge, formatPercentile } from '../format/duration.js';
 import { emitCode } from '../format/hub-code.js';
 import { formatCount, formatPercent, formatRate, UNKNOWN } from '../format/number.js';
 import { Snippet } from '../shared/copy-button.js';
 import { Count } from '../shared/counts.js';
+import { Icon } from '../shared/icon.js';
 import { EmptyState } from '../shared/view-section.js';
 import { rangeRate, sumRange } from '../state/event-row.js';
 import type { HubStore, Totals } from '../state/hub-store.js';
 import type { Monitor } from '../state/monitor.js';
 import type { Navigation } from '../state/navigation.js';
 import { failureRatio, ratePerSecond } from '../state/recent-activity.js';
+import { isQueueProblem } from './backlog.js';
 
 export interface OverviewProps {
   readonly monitor: Monitor;
@@ -42,7 +45,7 @@ export interface KpiStripProps {
   readonly serverNow: number;
 }
 
-/** Key figures of the whole hub, each with its period: of the selected range those that are counts. */
+/** Key figures of all event types, each with its period: of the selected range those that are counts. */
 function KpiStrip({ store, serverNow }: KpiStripProps): JSX.Element {
   const totals = store.totals.value;
   const { hubNow, startedAt, range } = store.reading.value;
@@ -55,34 +58,30 @@ function KpiStrip({ store, serverNow }: KpiStripProps): JSX.Element {
     : ((recent && ratePerSecond(recent.minutes, hubNow, startedAt)) ?? null);
   const received = isSelected ? counts?.received : metrics?.received;
   const failed = counts && counts.failed - counts.cancelled;
-  const { suspended = 0, oldestPendingAt } = metrics ?? {};
+  const failedTone = failed !== undefined && failed > 0 ? 'failed' : undefined;
+  const stuck = longestWait(store.health.value?.problems ?? [], serverNow);
   const periodOf = (period: string): string => (isSelected ? 'selected' : period);
   return (
     <dl class="kpis">
-      <Kpi label="Rate" period={periodOf('1 min')}>
+      <Kpi label="Event rate" period={periodOf('1 min')}>
         {formatRate(rate)}
       </Kpi>
-      <Kpi label="Failed" period={periodOf('5 min')} isFailed={failed !== undefined && failed > 0}>
+      <Kpi label="Failed events" period={periodOf('5 min')} tone={failedTone}>
         {failed === undefined ? UNKNOWN : <Count value={failed} />}
       </Kpi>
-      <Kpi label="Failure rate" period={periodOf('5 min')} isFailed={failed !== undefined && failed > 0}>
+      <Kpi label="Failure rate" period={periodOf('5 min')} tone={failedTone}>
         {formatPercent(counts ? failureRatio(counts) : null)}
       </Kpi>
       {!isSelected && (
         <>
           <Kpi
-            label="Pending"
-            period={
-              suspended > 0
-                ? `${formatCount(suspended)} suspended`
-                : oldestPendingAt === undefined
-                  ? 'now'
-                  : `oldest ${formatAge(serverNow - oldestPendingAt)}`
-            }
+            label="Pending events"
+            period={pendingText(metrics, serverNow)}
+            tone={stuck === null ? undefined : 'stale'}
           >
             {metrics ? <Count value={metrics.pending} /> : UNKNOWN}
           </Kpi>
-          <Kpi label="Waiting p95" period="5 min">
+          <Kpi label="Waiting p95" period="5 min" warning={stuck}>
             {formatPercentile(recent?.waitP95Ms ?? null)}
           </Kpi>
           <Kpi label="Running p95" period="5 min">
@@ -90,30 +89,61 @@ function KpiStrip({ store, serverNow }: KpiStripProps): JSX.Element {
           </Kpi>
         </>
       )}
-      <Kpi label="Received" period={periodOf('since start')}>
+      <Kpi label="Received events" period={periodOf('since start')}>
         {received === undefined ? UNKNOWN : <Count value={received} />}
       </Kpi>
     </dl>
   );
 }
 
+/** Returns the age of the oldest pending event that is not suspended, and how many are suspended. */
+function pendingText(metrics: Totals['metrics'] | undefined, now: number): string {
+  const { suspended = 0, oldestPendingAt } = metrics ?? {};
+  const facts = [
+    ...(oldestPendingAt === undefined ? [] : [`oldest ${formatAge(now - oldestPendingAt)}`]),
+    ...(suspended > 0 ? [`${formatCount(suspended)} suspended`] : []),
+  ];
+  return facts.join(', ') || 'now';
+}
+
+/**
+ * Returns the longest wait of the problems of event types, in words; `null` without one. The percentile of the waiting
+ * times has only events that started.
+ */
+export function longestWait(problems: readonly Problem[], now: number): string | null {
+  const [first] = problems
+    .flatMap(({ kind, since, eventType }) =>
+      isQueueProblem(kind) && eventType !== undefined && since !== undefined ? { kind, since } : [],
+    )
+    .sort((a, b) => a.since - b.since);
+  if (first === undefined) return null;
+  return `${first.kind === 'no-process' ? 'no process for' : 'one waits'} ${formatAge(now - first.since)}`;
+}
+
 interface KpiProps {
   readonly label: string;
   readonly period: string;
-  readonly isFailed?: boolean;
+  readonly tone?: 'failed' | 'stale' | undefined;
+  /** Stands in place of the period. */
+  readonly warning?: string | null;
   readonly children: JSX.Element | string;
 }
 
-function Kpi({ label, period, isFailed = false, children }: KpiProps): JSX.Element {
+function Kpi({ label, period, tone, warning = null, children }: KpiProps): JSX.Element {
+  const exact = period === '5 min' ? ': the current minute and the five before' : '';
   return (
-    <div class="kpi">
+    <div class="kpi" title={`${period}${exact}. Runs of workflows are not counted.`}>
       <dt>
         {label}{' '}
-        <span class="kpi-period" title={period === '5 min' ? 'The current minute and the five before' : undefined}>
-          {period}
-        </span>
+        {warning === null ? (
+          <span class="kpi-period">{period}</span>
+        ) : (
+          <span class="kpi-period tone-stale">
+            <Icon name="clock" /> {warning}
+          </span>
+        )}
       </dt>
-      <dd class={isFailed ? 'tone-failed' : undefined}>{children}</dd>
+      <dd class={tone && `tone-${tone}`}>{children}</dd>
     </div>
   );
 }
