@@ -1,66 +1,57 @@
-import { type ComponentChildren, createContext, type JSX } from 'preact';
-import { useContext, useEffect, useMemo, useState } from 'preact/hooks';
-import type { OperatorBody, Right } from '../../server/dashboard/protocol.js';
+import { signal } from '@preact/signals';
+import type { JSX } from 'preact';
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import type { Right } from '../../server/dashboard/protocol.js';
 import type { Monitor } from '../state/monitor.js';
 import { type ActionClient, createActionClient } from './action-client.js';
 import { ConfirmDialog, type Question } from './confirm-dialog.js';
 
 /** Actions of the user who looks at the page. */
 export interface Actions {
-  readonly user: string;
   readonly client: ActionClient;
   may(right: Right): boolean;
   /** Asks for a confirmation, then carries the action out. */
   ask(question: Question): void;
 }
 
-const ActionsContext = createContext<Actions | null>(null);
+/** Actions of the page, which has one user. */
+const current = signal<Actions | null>(null);
 
 /** Returns the actions of the user; `null` if there is no actions handler, or nobody is signed in to it. */
 export function useActions(): Actions | null {
-  return useContext(ActionsContext);
+  return current.value;
 }
 
-export interface ActionsProviderProps {
-  readonly monitor: Monitor;
-  readonly children: ComponentChildren;
-}
-
-/** Gives the controls below it the rights of the user, and shows the dialog in which an action is confirmed. */
-export function ActionsProvider({ monitor, children }: ActionsProviderProps): JSX.Element {
+/** Asks for the rights of the user, and shows the dialog in which an action is confirmed. */
+export function ActionsOfUser({ monitor }: { readonly monitor: Monitor }): JSX.Element | null {
   const isSnapshot = monitor.connection.value.kind === 'snapshot';
   const mount = isSnapshot ? undefined : monitor.store.introspection.value?.actions;
   const client = useMemo(() => (mount === undefined ? null : createActionClient(mount)), [mount]);
-  const [operator, setOperator] = useState<OperatorBody | null>(null);
   const [question, setQuestion] = useState<Question | null>(null);
   const isLost = monitor.connection.value.kind === 'lost';
   useEffect(() => {
-    if (client === null) {
-      setOperator(null);
-      return;
-    }
-    let isCurrent = true;
+    if (client === null) return;
+    let isLatest = true;
+    const show = (actions: Actions | null): void => {
+      if (isLatest) current.value = actions;
+    };
     // Without rights, the page is read-only. They are asked for again when the server is back.
     client.operator().then(
-      (found) => isCurrent && setOperator(found),
-      () => isCurrent && setOperator(null),
+      ({ can }) => show({ client, may: (right) => can.includes(right), ask: setQuestion }),
+      () => show(null),
     );
     return () => {
-      isCurrent = false;
+      isLatest = false;
     };
   }, [client, isLost]);
-  const actions = useMemo<Actions | null>(
-    () =>
-      client === null || operator === null
-        ? null
-        : { user: operator.user, client, may: (right) => operator.can.includes(right), ask: setQuestion },
-    [client, operator],
+  useEffect(
+    () => () => {
+      current.value = null;
+    },
+    [client],
   );
   return (
-    <ActionsContext.Provider value={actions}>
-      {children}
-      {question !== null && <ConfirmDialog question={question} onDone={() => monitor.refresh()} onClose={() => setQuestion(null)} />}
-    </ActionsContext.Provider>
+    question && <ConfirmDialog question={question} onDone={() => monitor.refresh()} onClose={() => setQuestion(null)} />
   );
 }
 

@@ -1,7 +1,7 @@
 import { type ReadonlySignal, signal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { ActionsProvider } from '../actions/actions.js';
+import { ActionsOfUser } from '../actions/actions.js';
 import { AuditView } from '../actions/audit-view.js';
 import { Agents } from '../agents/agents.js';
 import type { RowFocus } from '../events/event-focus.js';
@@ -80,7 +80,8 @@ export function App({ monitor: live, navigation, preferences }: AppProps): JSX.E
   const { view } = navigation.route.value;
   const covered = openType !== null && narrow.value;
   return (
-    <ActionsProvider monitor={monitor}>
+    <>
+      <ActionsOfUser monitor={monitor} />
       <a class="skip-link" href={`#${view}-title`}>
         Skip to {view}
       </a>
@@ -120,7 +121,7 @@ export function App({ monitor: live, navigation, preferences }: AppProps): JSX.E
       <div class="visually-hidden" role="status">
         {monitor.announcement}
       </div>
-    </ActionsProvider>
+    </>
   );
 }
 
