@@ -44,7 +44,7 @@ export class ErrorBoundary extends Component<Props, State> {
         <h1>The page cannot show this data.</h1>
         <p>{error instanceof Error ? error.message : 'An unknown error occurred.'}</p>
         <p>
-          <button type="button" onClick={() => location.reload()}>
+          <button type="button" class="button" onClick={() => location.reload()}>
             Reload
           </button>
         </p>

@@ -164,7 +164,7 @@ function ColumnHeader({ column, sorted, hasRange, onSort }: ColumnHeaderProps): 
           {column.label}
           {sorted !== null && <Icon name={sorted === 'asc' ? 'up' : 'down'} />}
         </span>
-        {period && <span class="sort-period"> {period}</span>}
+        {period && <span> {period}</span>}
       </button>
     </th>
   );

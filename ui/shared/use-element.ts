@@ -56,13 +56,13 @@ export function useVisibleRange(body: RefObject<HTMLElement | null>, count: numb
     // Changes that move the table without scrolling change the height of the page.
     const observer = new ResizeObserver(measure);
     observer.observe(document.body);
-    window.addEventListener('scroll', measure, { passive: true });
-    window.addEventListener('resize', measure);
+    const listeners = new AbortController();
+    window.addEventListener('scroll', measure, { passive: true, signal: listeners.signal });
+    window.addEventListener('resize', measure, { signal: listeners.signal });
     measure();
     return () => {
       observer.disconnect();
-      window.removeEventListener('scroll', measure);
-      window.removeEventListener('resize', measure);
+      listeners.abort();
     };
   }, [body, isWhole]);
   return isWhole ? { from: 0, to: count } : { from: Math.min(seen.from, count), to: Math.min(seen.to, count) };
