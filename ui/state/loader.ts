@@ -55,6 +55,11 @@ export function createLoader<T>(
   };
 }
 
+/** Creates a loader for a view that has one item only. */
+export function createViewLoader<T>(request: (signal: AbortSignal) => Promise<T>): Loader<T> {
+  return createLoader((_key, abort) => request(abort));
+}
+
 /** Returns `true` if the data of a request contains the event of an id, or the request has the id. */
 export function coversEvent({ requestId, events }: RequestTrace, id: string): boolean {
   return requestId === id || events.some((event) => event.id === id);

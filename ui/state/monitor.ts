@@ -6,7 +6,7 @@ import { RequestError } from '../api/fetch-json.js';
 import { type Announcer, createAnnouncer } from './announcer.js';
 import { type ConnectionState, connectionStateOf } from './connection-state.js';
 import { createHubStore, type HubStore } from './hub-store.js';
-import { coversEvent, createLoader, type Loader } from './loader.js';
+import { coversEvent, createLoader, createViewLoader, type Loader } from './loader.js';
 import { type Interval, type Navigation, openAgent, type Selection, type View } from './navigation.js';
 import { createPoller } from './poller.js';
 
@@ -58,15 +58,15 @@ const MAX_WAIT_MS = 100;
 export function createMonitor(api: Api, navigation: Navigation, document: Document): Monitor {
   const { openType, openRequest, openTag, openWorkflow } = navigation;
   const store = createHubStore();
-  const detail = createLoader((type, abort) => api.event(type, abort));
-  const request = createLoader((id, abort) => api.request(id, abort), coversEvent);
-  const tagged = createLoader((tag, abort) => api.tagged(tag, abort));
-  const waits = createLoader((_key, abort) => api.waits(abort));
-  const processes = createLoader((_key, abort) => api.processes(abort));
-  const errors = createLoader((_key, abort) => api.errors(abort));
-  const outlooks = createLoader((_key, abort) => api.outlooks(abort));
-  const agentRuns = createLoader((agent, abort) => api.agentRuns(agent, abort));
-  const workflowRuns = createLoader((workflow, abort) => api.workflowRuns(workflow, abort));
+  const detail = createLoader(api.event);
+  const request = createLoader(api.request, coversEvent);
+  const tagged = createLoader(api.tagged);
+  const waits = createViewLoader(api.waits);
+  const processes = createViewLoader(api.processes);
+  const errors = createViewLoader(api.errors);
+  const outlooks = createViewLoader(api.outlooks);
+  const agentRuns = createLoader(api.agentRuns);
+  const workflowRuns = createLoader(api.workflowRuns);
   const view = computed(() => navigation.route.value.view);
   /** Returns a key while one of the views is open. */
   const whenIn = (...views: readonly View[]): ReadonlySignal<string | null> =>
