@@ -147,22 +147,38 @@ export interface BoundedRowsProps<T> {
   readonly children: (item: T, index: number) => ComponentChildren;
 }
 
-/** First rows of a table, with a button that shows all. A single further row takes the place of the button. */
+/** First rows of a table, with a button that shows all. */
 export function BoundedRows<T>({ items, limit, noun, columns, children }: BoundedRowsProps<T>): JSX.Element {
-  const [isOpen, setOpen] = useState(false);
-  const isLong = items.length > limit + 1;
+  const [shown, button] = useBounded(items, limit, noun);
   return (
     <>
-      {(isLong && !isOpen ? items.slice(0, limit) : items).map(children)}
-      {isLong && (
+      {shown.map(children)}
+      {button && (
         <tr class="more-row">
-          <td colSpan={columns}>
-            <button type="button" class="button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
-              {isOpen ? `Show the first ${limit}` : `Show all ${formatCount(items.length)} ${noun}`}
-            </button>
-          </td>
+          <td colSpan={columns}>{button}</td>
         </tr>
       )}
     </>
   );
+}
+
+/**
+ * Returns the first items of a list, and a button that shows all. A single further item takes the place of the button.
+ *
+ * @param limit number of items that are shown first
+ * @param noun items in words, in the plural
+ */
+export function useBounded<T>(
+  items: readonly T[],
+  limit: number,
+  noun: string,
+): readonly [shown: readonly T[], button: JSX.Element | null] {
+  const [isOpen, setOpen] = useState(false);
+  if (items.length <= limit + 1) return [items, null];
+  return [
+    isOpen ? items : items.slice(0, limit),
+    <button key="more" type="button" class="button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+      {isOpen ? `Show the first ${limit}` : `Show all ${formatCount(items.length)} ${noun}`}
+    </button>,
+  ];
 }

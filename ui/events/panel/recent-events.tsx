@@ -8,6 +8,7 @@ import { IdLink } from '../../shared/links.js';
 import { lookOf } from '../../shared/states.js';
 import { Ago } from '../../shared/times.js';
 import { PanelSection } from '../../shared/view-section.js';
+import { useBounded } from '../../shared/view-table.js';
 
 export interface RecentEventsProps {
   /** Newest events, newest first. */
@@ -29,11 +30,10 @@ const LIST_LABEL: Record<(typeof LISTS)[number], string> = { newest: 'Newest', f
 /** Section with the newest events of a type, first those that run. Each links to its request. Absent if none is retained. */
 export function RecentEvents({ newest, failed, serverNow, query }: RecentEventsProps): JSX.Element | null {
   const [list, setList] = useState<(typeof LISTS)[number]>('newest');
-  const [isWhole, setWhole] = useState(false);
-  if (newest.length + failed.length === 0) return null;
   const isRunning = ({ status }: EventSummary): number => Number(status === 'active');
   const events = list === 'newest' ? [...newest].sort((a, b) => isRunning(b) - isRunning(a)) : failed;
-  const shown = isWhole ? events : events.slice(0, SHOWN);
+  const [shown, button] = useBounded(events, SHOWN, 'events');
+  if (newest.length + failed.length === 0) return null;
   return (
     <PanelSection title="Recent events">
       <Segments
@@ -49,11 +49,7 @@ export function RecentEvents({ newest, failed, serverNow, query }: RecentEventsP
           <RecentEvent key={`${event.service} ${event.id}`} event={event} serverNow={serverNow} query={query} />
         ))}
       </ul>
-      {events.length > SHOWN && (
-        <button type="button" class="button" onClick={() => setWhole(!isWhole)}>
-          {isWhole ? 'Show fewer' : `Show all ${events.length}`}
-        </button>
-      )}
+      {button}
     </PanelSection>
   );
 }
