@@ -16,7 +16,8 @@ export type ActionFields = Readonly<Record<string, unknown>>;
 
 /** Client of an actions handler. Every call rejects with a {@link RequestError}. */
 export interface ActionClient {
-  operator(): Promise<OperatorBody>;
+  /** Returns the rights of the user. */
+  operator(): Promise<Pick<OperatorBody, 'can'>>;
   /** Carries an action out once, also if the request is repeated. Resolves with the number of events that it changed. */
   act(right: Right, fields: ActionFields, reason: string): Promise<ActResult>;
   /** Lists the events that a filter means. */
@@ -36,7 +37,7 @@ export interface SearchFields {
   readonly after?: string;
 }
 
-const operator = object<OperatorBody>({ user: string, can: array(string as Decoder<Right>) });
+const operator = object<Pick<OperatorBody, 'can'>>({ can: array(string as Decoder<Right>) });
 
 /** Parts of the result of an action that the page reads. */
 export interface ActResult extends Pick<BulkBody, 'done'> {

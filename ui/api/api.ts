@@ -111,12 +111,11 @@ export function createApi(base: string): Api {
 const PROTOCOL: IntrospectionBody['protocol'] = 2;
 
 /** Counts of a range, by event type. */
-export type RangeCounts = Omit<RangeBody, 'protocol'>;
+export type RangeCounts = Omit<RangeBody, 'protocol' | 'stepMs'>;
 
 export const rangeCounts: Decoder<RangeCounts> = object<RangeCounts>({
   from: number,
   to: number,
-  stepMs: number,
   events: array(object<RangeCounts['events'][number]>({ type: string, counts: periodCounts })),
 });
 

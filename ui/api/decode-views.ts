@@ -22,22 +22,33 @@ import { array, boolean, type Decoder, number, object, optional, string } from '
 export type Waits = Omit<WaitsBody, 'protocol'>;
 
 /** Parts of the body of `GET /api/introspection?view=processes` that the page reads. */
-export type Processes = Omit<ProcessesBody, 'protocol'>;
+export type Processes = Omit<ProcessesBody, 'protocol' | 'processes'> & { readonly processes: readonly RunningHub[] };
+
+/** Running hub. Of an event that runs alone, the page reads the id. */
+export type RunningHub = Omit<ProcessesBody['processes'][number], 'isolated'> & {
+  readonly isolated?: { readonly id: string };
+};
 
 /** Parts of the body of `GET /api/introspection?view=errors` that the page reads. */
 export type Errors = Omit<ErrorsBody, 'protocol'>;
 
 /** Parts of the body of `GET /api/introspection?view=schedules` that the page reads. */
-export type Outlooks = Omit<SchedulesBody, 'protocol'>;
+export type Outlooks = Omit<SchedulesBody, 'protocol' | 'schedules'> & { readonly schedules: readonly Outlook[] };
+
+/** Due times of a schedule, and the outcome of the last one. */
+export type Outlook = Omit<ScheduleOutlook, 'last'> & { readonly last?: Outcome };
+
+/** Event or run of a due time. */
+export type Outcome = Omit<NonNullable<ScheduleOutlook['last']>, 'type' | 'endedAt'>;
 
 /** Parts of the body of `GET /api/introspection?tag=` that the page reads. */
-export type TaggedEvents = Omit<TaggedBody, 'protocol'>;
+export type TaggedEvents = Omit<TaggedBody, 'protocol' | 'tag'>;
 
 /** Run of an agent. The request of its event has its steps. */
 export type AgentRun = Omit<AgentRunIntrospection, 'steps'>;
 
 /** Parts of the body of `GET /api/introspection?agent=` that the page reads. */
-export type AgentRuns = Omit<AgentRunsBody, 'protocol' | 'runs'> & { readonly runs: readonly AgentRun[] };
+export type AgentRuns = Omit<AgentRunsBody, 'protocol' | 'agent' | 'runs'> & { readonly runs: readonly AgentRun[] };
 
 /** Parts of the body of `GET /api/introspection?workflow=` that the page reads. */
 export type WorkflowRuns = Omit<WorkflowRunsBody, 'protocol'>;
@@ -56,16 +67,10 @@ export const waits: Decoder<Waits> = object<Waits>({
   truncated: array(object<Waits['truncated'][number]>({ kind, type: string })),
 });
 
-const isolatedFields = {
-  id: string,
-  since: number,
-  isWaiting: optional((value: unknown) => value === true || undefined),
-};
-
 export const processes: Decoder<Processes> = object<Processes>({
   now: number,
   processes: array(
-    object<Processes['processes'][number]>({
+    object<RunningHub>({
       id: string,
       service: string,
       host: string,
@@ -77,7 +82,7 @@ export const processes: Decoder<Processes> = object<Processes>({
       release: optional(string),
       heapBytes: optional(number),
       loopBusy: optional(number),
-      isolated: optional(object<NonNullable<Processes['processes'][number]['isolated']>>(isolatedFields)),
+      isolated: optional(object<{ readonly id: string }>({ id: string })),
       handles: number,
     }),
   ),
@@ -90,7 +95,7 @@ export const errors: Decoder<Errors> = object<Errors>({ now: number, groups: arr
 export const outlooks: Decoder<Outlooks> = object<Outlooks>({
   now: number,
   schedules: array(
-    object<ScheduleOutlook>({
+    object<Outlook>({
       service: string,
       name: string,
       storedId: optional(string),
@@ -98,12 +103,10 @@ export const outlooks: Decoder<Outlooks> = object<Outlooks>({
       dueAt: array(number),
       isDense: boolean,
       last: optional(
-        object<NonNullable<ScheduleOutlook['last']>>({
+        object<Outcome>({
           id: string,
           kind: string as Decoder<'event'>,
-          type: string,
           status: string as Decoder<'completed'>,
-          endedAt: optional(number),
           runMs: optional(number),
           error: optional(object<{ name: string; message: string }>({ name: string, message: string })),
         }),
@@ -114,14 +117,12 @@ export const outlooks: Decoder<Outlooks> = object<Outlooks>({
 
 export const taggedEvents: Decoder<TaggedEvents> = object<TaggedEvents>({
   now: number,
-  tag: string,
   events: array(eventSummary),
   isTruncated: boolean,
 });
 
 export const agentRuns: Decoder<AgentRuns> = object<AgentRuns>({
   now: number,
-  agent: string,
   runs: array(
     object<AgentRun>({
       ...runFields,
@@ -139,11 +140,10 @@ export const agentRuns: Decoder<AgentRuns> = object<AgentRuns>({
 });
 
 /** Parts of the body of `GET /api/introspection?runs=` that the page reads. */
-export type RunList = Omit<RunListBody, 'protocol'>;
+export type RunList = Omit<RunListBody, 'protocol' | 'workflow'>;
 
 export const runList: Decoder<RunList> = object<RunList>({
   now: number,
-  workflow: string,
   runs: array(
     object<Omit<ListedRun, 'neededVersion'>>({ ...recordedRun, isDeadLetter: optional(boolean as Decoder<true>) }),
   ),

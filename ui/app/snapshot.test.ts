@@ -51,7 +51,7 @@ test('restores counts, statuses, rates and trends', () => {
 
 test('restores the selected range', () => {
   const store = polledStore();
-  store.select({ from: 0, to: 60_000, stepMs: 60_000, events: [{ type: 'idle', counts: periodOf(7) }] });
+  store.select({ from: 0, to: 60_000, events: [{ type: 'idle', counts: periodOf(7) }] });
   expect(cellsOf(reopened(store), 'idle')).toEqual(cellsOf(store, 'idle'));
   expect(cellsOf(store, 'idle')).toContain(7);
 });

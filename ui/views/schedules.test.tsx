@@ -31,9 +31,9 @@ test('the line of the next 12 hours shows the schedules that are due first, and 
   const outlook = within(screen.getByRole('region', { name: 'Next 12 h 14 of 14 schedules' }));
   const shown = (): number => outlook.getAllByText(/^report/).length;
   expect(shown()).toBe(12);
-  await page.click(outlook.getByRole('button', { name: 'Show all 14' }));
+  await page.click(outlook.getByRole('button', { name: 'Show all 14 schedules' }));
   expect(shown()).toBe(14);
-  await page.click(outlook.getByRole('button', { name: 'Show fewer' }));
+  await page.click(outlook.getByRole('button', { name: 'Show the first 12' }));
   expect(shown()).toBe(12);
   page.close();
 });

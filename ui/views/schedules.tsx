@@ -1,8 +1,7 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
-import type { ScheduleOutlook } from '../../server/dashboard/protocol.js';
 import { PauseButton } from '../actions/subject-actions.js';
 import type { Schedule } from '../api/decode-introspection.js';
+import type { Outlook as DueTimes, Outcome as LastOutcome } from '../api/decode-views.js';
 import { formatTick, formatTime, viewerTimeZone } from '../format/clock-time.js';
 import { formatAgo, formatAhead, formatDuration } from '../format/duration.js';
 import { formatCount, UNKNOWN } from '../format/number.js';
@@ -13,7 +12,7 @@ import { StateLabel } from '../shared/states.js';
 import { Moment, MomentAndAge } from '../shared/times.js';
 import { useShown } from '../shared/use-element.js';
 import { ViewSection } from '../shared/view-section.js';
-import { ViewTable, ViewTableCell, ViewTableNote } from '../shared/view-table.js';
+import { useBounded, ViewTable, ViewTableCell, ViewTableNote } from '../shared/view-table.js';
 import { compareNames } from '../state/hub-store.js';
 import type { Monitor } from '../state/monitor.js';
 import type { Navigation } from '../state/navigation.js';
@@ -81,13 +80,12 @@ const SHOWN_LANES = 12;
 
 interface OutlookProps {
   readonly schedules: readonly Schedule[];
-  readonly outlooks: ReadonlyMap<string, ScheduleOutlook>;
+  readonly outlooks: ReadonlyMap<string, DueTimes>;
   readonly now: number;
 }
 
 /** Line of the next 12 hours, with a mark at each due time. */
 function Outlook({ schedules, outlooks, now }: OutlookProps): JSX.Element {
-  const [isWhole, setWhole] = useState(false);
   const end = now + OUTLOOK_HOURS * HOUR_MS;
   const due = schedules
     .flatMap((schedule) => {
@@ -96,6 +94,7 @@ function Outlook({ schedules, outlooks, now }: OutlookProps): JSX.Element {
       return ahead.length === 0 ? [] : { schedule, ahead, isDense };
     })
     .sort((a, b) => (a.ahead[0] ?? 0) - (b.ahead[0] ?? 0));
+  const [shown, button] = useBounded(due, SHOWN_LANES, 'schedules');
   const placeOf = (at: number): string => `${((at - now) / (end - now)) * 100}%`;
   const firstHour = Math.ceil(now / HOUR_MS) * HOUR_MS;
   const hours = Array.from({ length: OUTLOOK_HOURS }, (_, index) => firstHour + index * HOUR_MS);
@@ -111,7 +110,7 @@ function Outlook({ schedules, outlooks, now }: OutlookProps): JSX.Element {
       </h3>
       {due.length > 0 && (
         <ul>
-          {(isWhole ? due : due.slice(0, SHOWN_LANES)).map(({ schedule, ahead, isDense }) => (
+          {shown.map(({ schedule, ahead, isDense }) => (
             <li key={keyOf(schedule)}>
               <span class="outlook-name" title={schedule.name}>
                 <bdi>{schedule.name}</bdi>
@@ -146,23 +145,19 @@ function Outlook({ schedules, outlooks, now }: OutlookProps): JSX.Element {
           </li>
         </ul>
       )}
-      {due.length > SHOWN_LANES && (
-        <button type="button" class="button" onClick={() => setWhole(!isWhole)}>
-          {isWhole ? 'Show fewer' : `Show all ${due.length}`}
-        </button>
-      )}
+      {button}
     </section>
   );
 }
 
-function whenText({ cron, timeZone = 'UTC', everyMs }: Schedule, outlook: ScheduleOutlook | undefined): string {
+function whenText({ cron, timeZone = 'UTC', everyMs }: Schedule, outlook: DueTimes | undefined): string {
   return outlook?.words ?? (everyMs === undefined ? `${cron}, ${timeZone}` : `every ${formatDuration(everyMs)}`);
 }
 
 interface ScheduleRowProps {
   readonly schedule: Schedule;
   /** Absent before it is loaded, and in a snapshot. */
-  readonly outlook: ScheduleOutlook | undefined;
+  readonly outlook: DueTimes | undefined;
   readonly isOpen: boolean;
   /** Current time in epoch milliseconds on the server's clock. */
   readonly now: number;
@@ -249,7 +244,7 @@ function ScheduleRow({ schedule, outlook, isOpen, now, query }: ScheduleRowProps
 }
 
 /** Status of the event or the run of a due time, with its duration or error. */
-function Outcome({ last, query }: { last: NonNullable<ScheduleOutlook['last']>; query: string }): JSX.Element {
+function Outcome({ last, query }: { last: LastOutcome; query: string }): JSX.Element {
   const { id, kind, status, runMs, error } = last;
   return (
     <>
