@@ -195,7 +195,9 @@ test('processes show who runs, since when, how busy, and what each handles', asy
   const table = page.getByRole('table', { name: 'Running processes, by service' });
   const row = table.getByRole('row', { name: /pid/ });
   await expect(row).toHaveCount(1);
-  await expect(row.getByRole('rowheader')).toContainText(`pid ${process.pid}`);
+  await expect(page.getByRole('heading', { name: 'Running processes 1 hub in 1 process' })).toBeVisible();
+  await expect(row.getByRole('rowheader').first()).toContainText(`pid ${process.pid} · Hubline 0.`);
+  await expect(row.getByRole('rowheader').last()).toContainText(/^shophub /);
   await expect(row.locator('[data-label="Slots taken"]')).toContainText('1 of 100');
   const gone = page.getByRole('table', { name: /^Lost processes/ }).getByRole('row', {
     name: /worker-7/,
@@ -247,7 +249,7 @@ test('a type whose only slot is taken is not idle: in its row, its panel and amo
   await expect(slots.first().locator('[data-label="Pending"]')).toHaveText('3');
   await expect(slots.last()).toContainText(/^order\.paid0 of 4/);
   const row = page.getByRole('row', { name: /pid/ });
-  await expect(row.locator('[data-label="Release"]')).toHaveText(/^1\.5\.0Hubline \d+\./);
+  await expect(row.locator('[data-label="Release"]')).toHaveText('1.5.0');
   // On a phone, a release is a line below its name.
   await page.setViewportSize({ width: 320, height: 700 });
   const release = page.getByRole('table', { name: /^Releases/ }).getByRole('row', { name: /1\.5\.0/ });
@@ -314,14 +316,15 @@ test('new views: headings, tables with captions, and a text for each state', { t
       - heading "Processes" [level=2]
       - table "Running processes, by service":
         - rowgroup:
-          - row "Service Release Slots taken Heap Loop busy Started Handles"
+          - row "Process Heap Loop busy Service Release Slots taken Started Handles"
         - rowgroup:
           - row:
-            - rowheader /shop .*pid/
-            - cell /v1 Hubline/
-            - cell "0 of 100"
+            - rowheader /pid .* Hubline/
             - cell /MiB/
             - cell /%/
+            - rowheader /shop hub/
+            - cell "v1"
+            - cell "0 of 100"
       - heading "Releases 7 d" [level=3]
       - table "Releases, the latest first":
         - rowgroup:

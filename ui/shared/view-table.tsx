@@ -118,13 +118,15 @@ export interface ViewTableCellProps {
   /** Label of the column, which the cell shows if the table has no columns. */
   readonly label: string;
   readonly isFailed?: boolean;
+  /** Number of rows that share the value. @default 1 */
+  readonly rows?: number;
   readonly children: ComponentChildren;
 }
 
 /** Value in a row of a view's table. */
-export function ViewTableCell({ label, isFailed = false, children }: ViewTableCellProps): JSX.Element {
+export function ViewTableCell({ label, isFailed = false, rows, children }: ViewTableCellProps): JSX.Element {
   return (
-    <td data-label={label} class={isFailed ? 'tone-failed' : undefined}>
+    <td data-label={label} rowSpan={rows} class={isFailed ? 'tone-failed' : undefined}>
       <div>{children}</div>
     </td>
   );

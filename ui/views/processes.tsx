@@ -1,14 +1,15 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { LostProcess, PauseSummary } from '../../server/dashboard/protocol.js';
+import type { LostProcess, Pause } from '../../server/dashboard/protocol.js';
 import { PauseButton } from '../actions/subject-actions.js';
-import type { Processes as Body } from '../api/decode-views.js';
+import type { Processes as Body, RunningHub as Hub } from '../api/decode-views.js';
 import { HistoryChart } from '../charts/history-chart.js';
 import { viewerTimeZone } from '../format/clock-time.js';
 import { formatAge, formatAgo } from '../format/duration.js';
 import { counted, formatCount, formatPercent, UNKNOWN } from '../format/number.js';
 import { ShareBar } from '../shared/counts.js';
 import { IdLink, TypeLink } from '../shared/links.js';
+import { groupBy } from '../shared/lists.js';
 import { Name } from '../shared/name.js';
 import { MomentAndAge } from '../shared/times.js';
 import { LoadedView } from '../shared/view-section.js';
@@ -22,7 +23,7 @@ export interface ProcessesProps {
   readonly navigation: Navigation;
 }
 
-const COLUMNS = ['Service', 'Release', 'Slots taken', 'Heap', 'Loop busy', 'Started', 'Handles'] as const;
+const COLUMNS = ['Process', 'Heap', 'Loop busy', 'Service', 'Release', 'Slots taken', 'Started', 'Handles'] as const;
 
 /** Number of processes that are shown first. */
 const SHOWN_PROCESSES = 20;
@@ -48,24 +49,19 @@ export function Processes({ monitor, navigation }: ProcessesProps): JSX.Element 
         <>
           {processCount > processes.length && (
             <p class="panel-note">
-              The first {formatCount(processes.length)} of {formatCount(processCount)} processes.
+              The first {formatCount(processes.length)} of {formatCount(processCount)} hubs.
             </p>
           )}
           {lost.length > 0 && <LostProcesses lost={lost} now={monitor.serverNow.value} />}
-          <ViewTable caption="Running processes, by service" columns={COLUMNS} class="processes-table">
-            <BoundedRows items={processes} limit={SHOWN_PROCESSES} noun="processes" columns={COLUMNS.length}>
-              {(process) => (
-                <ProcessRow
-                  key={process.id}
-                  process={process}
-                  handles={registrations[process.handles]}
-                  now={Math.max(now, monitor.serverNow.value)}
-                  query={navigation.query.value}
-                  paused={pauseOf(monitor, process.service)}
-                />
-              )}
-            </BoundedRows>
-          </ViewTable>
+          {processes.length > 0 && (
+            <RunningProcesses
+              hubs={processes}
+              registrations={registrations}
+              now={Math.max(now, monitor.serverNow.value)}
+              query={navigation.query.value}
+              pauses={monitor.store.health.value?.paused ?? []}
+            />
+          )}
           <Durations monitor={monitor} navigation={navigation} />
           <TypeSlots monitor={monitor} query={navigation.query.value} />
           <Releases monitor={monitor} />
@@ -188,8 +184,8 @@ function TypeSlots({ monitor, query }: PartProps): JSX.Element | null {
 function Slots({ taken, all }: { taken: number; all: number }): JSX.Element {
   return (
     <span class="slots">
-      {formatCount(taken)} of {formatCount(all)}
       <ShareBar share={Math.min(taken / all, 1)} />
+      {formatCount(taken)} of {formatCount(all)}
     </span>
   );
 }
@@ -230,61 +226,103 @@ function Releases({ monitor }: Pick<PartProps, 'monitor'>): JSX.Element | null {
   );
 }
 
-interface ProcessRowProps {
-  readonly process: Body['processes'][number];
-  readonly handles: Body['registrations'][number] | undefined;
+interface RunningProcessesProps extends Pick<Body, 'registrations'> {
+  readonly hubs: readonly Hub[];
   /** Current time in epoch milliseconds on the server's clock. */
   readonly now: number;
   /** Query that links retain. */
   readonly query: string;
-  /** Pause of its service. */
-  readonly paused: PauseSummary | undefined;
+  readonly pauses: readonly Pause[];
 }
 
-function pauseOf({ store }: Monitor, service: string): PauseSummary | undefined {
-  return store.health.value?.paused?.find(({ target }) => 'service' in target && target.service === service);
-}
-
-function ProcessRow({ process, handles, now, query, paused }: ProcessRowProps): JSX.Element {
-  const { id, service, host, pid, version, release, startedAt, active, slots } = process;
+/** Running processes, each with its hubs. */
+function RunningProcesses({ hubs, ...props }: RunningProcessesProps): JSX.Element {
+  const processes = [...groupBy(hubs, ({ host, pid }) => `${pid} ${host}`).values()];
   return (
-    <tr>
-      <th scope="row">
-        <Name class="view-table-name">{service}</Name>
+    <>
+      <h3 class="view-part">
+        Running processes{' '}
+        <span class="panel-period">
+          {counted(hubs.length, 'hub')} in {counted(processes.length, 'process', 'processes')}
+        </span>
+      </h3>
+      <ViewTable caption="Running processes, by service" columns={COLUMNS} class="processes-table">
+        <BoundedRows items={processes} limit={SHOWN_PROCESSES} noun="processes" columns={COLUMNS.length}>
+          {(members) =>
+            members.map((hub, index) => (
+              <tr key={hub.id}>
+                {index === 0 && <ProcessCells process={hub} rows={members.length} />}
+                <HubCells hub={hub} {...props} />
+              </tr>
+            ))
+          }
+        </BoundedRows>
+      </ViewTable>
+    </>
+  );
+}
+
+/** What the hubs of a process share. @param rows number of the hubs */
+function ProcessCells({ process, rows }: { readonly process: Hub; readonly rows: number }): JSX.Element {
+  const { host, pid, version, heapBytes, loopBusy = null } = process;
+  return (
+    <>
+      <th scope="row" rowSpan={rows}>
+        <Name class="view-table-name">{host}</Name>
         <ViewTableNote>
-          {host} · pid {pid} · hub {id}
+          pid {pid} · Hubline {version}
         </ViewTableNote>
       </th>
-      <ViewTableCell label="Release">
-        {release === undefined ? UNKNOWN : <Name>{release}</Name>}
-        <ViewTableNote>Hubline {version}</ViewTableNote>
+      <ViewTableCell label="Heap" rows={rows}>
+        {heapBytes === undefined ? UNKNOWN : `${formatCount(Math.round(heapBytes / 1_048_576))} MiB`}
       </ViewTableCell>
+      <ViewTableCell label="Loop busy" rows={rows} isFailed={loopBusy !== null && loopBusy > 0.9}>
+        {formatPercent(loopBusy)}
+      </ViewTableCell>
+    </>
+  );
+}
+
+interface HubCellsProps extends Omit<RunningProcessesProps, 'hubs'> {
+  readonly hub: Hub;
+}
+
+function HubCells({ hub, registrations, now, query, pauses }: HubCellsProps): JSX.Element {
+  const { id, service, release, startedAt, active, slots, isolated, handles } = hub;
+  return (
+    <>
+      <th scope="row">
+        <Name class="view-table-name">{service}</Name>
+        <ViewTableNote>hub {id}</ViewTableNote>
+      </th>
+      <ViewTableCell label="Release">{release === undefined ? UNKNOWN : <Name>{release}</Name>}</ViewTableCell>
       <ViewTableCell label="Slots taken">
         <Slots taken={active} all={slots} />
-        {process.isolated !== undefined && (
+        {isolated !== undefined && (
           <ViewTableNote>
-            one alone: <IdLink id={process.isolated.id} name="event" query={query} />
+            one alone: <IdLink id={isolated.id} name="event" query={query} />
           </ViewTableNote>
         )}
-      </ViewTableCell>
-      <ViewTableCell label="Heap">
-        {process.heapBytes === undefined ? UNKNOWN : `${formatCount(Math.round(process.heapBytes / 1_048_576))} MiB`}
-      </ViewTableCell>
-      <ViewTableCell label="Loop busy" isFailed={(process.loopBusy ?? 0) > 0.9}>
-        {formatPercent(process.loopBusy ?? null)}
       </ViewTableCell>
       <ViewTableCell label="Started">
         <MomentAndAge at={startedAt} now={now} />
       </ViewTableCell>
       <ViewTableCell label="Handles">
-        <PauseButton target={{ kind: 'service', name: service }} paused={paused} />
-        <Handled handles={handles} query={query} />
+        <PauseButton
+          target={{ kind: 'service', name: service }}
+          paused={pauses.find(({ target }) => 'service' in target && target.service === service)}
+        />
+        <Handled handles={registrations[handles]} query={query} />
       </ViewTableCell>
-    </tr>
+    </>
   );
 }
 
-function Handled({ handles, query }: Pick<ProcessRowProps, 'handles' | 'query'>): JSX.Element {
+interface HandledProps extends Pick<RunningProcessesProps, 'query'> {
+  readonly handles: Body['registrations'][number] | undefined;
+}
+
+function Handled({ handles, query }: HandledProps): JSX.Element {
   const [isOpen, setOpen] = useState(false);
   const { events = [], workflows = [] } = handles ?? {};
   if (events.length + workflows.length === 0) return <>nothing; it only emits or reads</>;
