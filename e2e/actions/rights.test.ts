@@ -91,6 +91,8 @@ test('who may act looks at the payload, replays, pauses and resumes, and stands 
   await expect(rows.nth(3)).toContainText('payload');
   await expect(rows.nth(2)).toContainText('bank is back');
   await expect(rows.nth(0)).toContainText('resume');
+  await expect(rows.nth(0)).toContainText('event type payment.requested');
+  await expect(page.locator('.row-group')).toHaveText(/^\w{3}, \w{3} \d{1,2}, \d{4}$/);
   await expectNoOverflow(page);
   await expectAccessible(page);
 });

@@ -106,6 +106,10 @@ async function operate(shop: Hub, clock: FakeClock): Promise<OperatedShop['ids']
   await clock.advance(2 * minute);
   await leaveLostProcess(shop);
   await shop.pause({ type: 'refund.requested' }, { by: 'ada', reason: 'the bank is down until 14:00' });
+  const [letter] = await shop.deadLetters('payment.requested', { limit: 1 });
+  if (letter !== undefined) await shop.replay(letter.id, { by: 'grace', via: 'cli', reason: 'the card was renewed' });
+  await shop.pause({ workflow: 'fulfil' }, { by: 'grace', via: 'cli', reason: 'the printer is out of paper' });
+  await shop.resume({ workflow: 'fulfil' }, { by: 'grace', via: 'cli' });
   for (let n = 1; n <= 9; n += 1) {
     await shop.emit('report.requested', { n });
     await clock.advance(minute / 3);

@@ -1,12 +1,15 @@
 import type { JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useMemo } from 'preact/hooks';
 import type { AuditBody } from '../../server/dashboard/protocol.js';
-import { formatTime, viewerTimeZone } from '../format/clock-time.js';
+import { formatDate, formatTime, viewerTimeZone } from '../format/clock-time.js';
+import { counted } from '../format/number.js';
 import { Icon } from '../shared/icon.js';
 import { IdLink } from '../shared/links.js';
 import { Ago } from '../shared/times.js';
-import { EmptyState, Failure, TableSkeleton } from '../shared/view-section.js';
+import { EmptyState, LoadedContent, ViewSection } from '../shared/view-section.js';
 import { BoundedRows, ViewTable, ViewTableCell, ViewTableNote } from '../shared/view-table.js';
+import { createViewLoader } from '../state/loader.js';
+import type { Monitor } from '../state/monitor.js';
 import { type Navigation, type View, viewPath } from '../state/navigation.js';
 import { useActions } from './actions.js';
 
@@ -25,60 +28,63 @@ export function AuditLink({ onFollow }: { onFollow: () => void }): JSX.Element |
   );
 }
 
+export interface AuditViewProps {
+  readonly monitor: Monitor;
+  readonly navigation: Navigation;
+}
+
 /** View of who did what to what, when and why: the last 1,000 actions. */
-export function AuditView({ navigation }: { readonly navigation: Navigation }): JSX.Element {
+export function AuditView({ monitor, navigation }: AuditViewProps): JSX.Element {
   const query = navigation.query.value;
   const actions = useActions();
-  const [audit, setAudit] = useState<AuditBody | null>(null);
-  const [error, setError] = useState<string | null>(null);
   const client = actions?.may('audit') === true ? actions.client : null;
+  const loader = useMemo(() => (client === null ? null : createViewLoader(client.audit)), [client]);
   useEffect(() => {
-    if (client === null) return;
-    let isCurrent = true;
-    client.audit().then(
-      (found) => isCurrent && setAudit(found),
-      (cause: Error) => isCurrent && setError(cause.message),
-    );
-    return () => {
-      isCurrent = false;
-    };
-  }, [client]);
+    const abort = new AbortController();
+    void loader?.load('', abort.signal);
+    return () => abort.abort();
+  }, [loader]);
   return (
-    <section class="view" aria-labelledby="audit-title">
-      <div class="view-head">
-        <h2 id="audit-title" class="section-title" tabIndex={-1}>
-          Audit <span class="panel-period">newest 1,000 · times in {viewerTimeZone()}</span>
-        </h2>
-      </div>
-      {client === null ? (
+    <ViewSection
+      view="audit"
+      store={monitor.store}
+      aside={
+        <span class="panel-period">
+          newest 1,000, recorded before they are carried out · times in {viewerTimeZone()}
+        </span>
+      }
+    >
+      {loader === null ? (
         <EmptyState title="No access">
           <p>The audit needs an actions handler, and the right to read it.</p>
         </EmptyState>
-      ) : error !== null ? (
-        <Failure message={error} />
-      ) : audit === null ? (
-        <TableSkeleton />
-      ) : audit.entries.length === 0 ? (
-        <EmptyState title="No action yet">
-          <p>Actions of this page, the command line, and code that names its caller appear here.</p>
-        </EmptyState>
       ) : (
-        <ViewTable caption="Actions, the newest first" columns={COLUMNS} class="audit-table">
-          <BoundedRows items={audit.entries} limit={SHOWN} noun="actions" columns={COLUMNS.length}>
-            {(entry, index) => [
-              dayOf(entry.at) !== dayOf(audit.entries[index - 1]?.at ?? 0) && (
-                <tr key="day" class="row-group">
-                  <th scope="rowgroup" colSpan={COLUMNS.length}>
-                    {dayOf(entry.at)}
-                  </th>
-                </tr>
-              ),
-              <AuditRow key={entry.sequence} entry={entry} now={audit.now} query={query} />,
-            ]}
-          </BoundedRows>
-        </ViewTable>
+        <LoadedContent
+          monitor={monitor}
+          data={loader.state.value}
+          isEmpty={({ entries }) => entries.length === 0}
+          emptyTitle="No action yet"
+          hint="Actions of this page, the command line, and code that names its caller appear here."
+        >
+          {({ entries, now }) => (
+            <ViewTable caption="Actions, the newest first" columns={COLUMNS} class="audit-table">
+              <BoundedRows items={entries} limit={SHOWN} noun="actions" columns={COLUMNS.length}>
+                {(entry, index) => [
+                  formatDate(entry.at) !== formatDate(entries[index - 1]?.at ?? 0) && (
+                    <tr key="day" class="row-group">
+                      <th scope="rowgroup" colSpan={COLUMNS.length}>
+                        {formatDate(entry.at)}
+                      </th>
+                    </tr>
+                  ),
+                  <AuditRow key={entry.sequence} entry={entry} now={now} query={query} />,
+                ]}
+              </BoundedRows>
+            </ViewTable>
+          )}
+        </LoadedContent>
       )}
-    </section>
+    </ViewSection>
   );
 }
 
@@ -87,12 +93,17 @@ function AuditRow({ entry, now, query }: { entry: Entry; now: number; query: str
   return (
     <tr>
       <th scope="row">
-        {formatTime(at)} <Ago at={at} now={now} />
+        {formatTime(at)}{' '}
+        <span class="muted">
+          <Ago at={at} now={now} />
+        </span>
       </th>
       <ViewTableCell label="Who">
         <bdi>{by}</bdi> <span class="muted">via {via}</span>
       </ViewTableCell>
-      <ViewTableCell label="Action">{action}</ViewTableCell>
+      <ViewTableCell label="Action">
+        <strong>{action}</strong>
+      </ViewTableCell>
       <ViewTableCell label="Target">
         <Target target={entry.target} query={query} />
       </ViewTableCell>
@@ -102,14 +113,19 @@ function AuditRow({ entry, now, query }: { entry: Entry; now: number; query: str
 }
 
 function Target({ target, query }: { target: Entry['target']; query: string }): JSX.Element {
-  const { id, ids = [], count, type, workflow, schedule, service, requestId, step } = target;
+  const { id, ids = [], count, type, workflow, schedule, service, requestId, errorGroup, step } = target;
   const places: readonly (readonly [View, string, string | undefined])[] = [
-    ['events', '', type],
-    ['workflows', 'workflow ', workflow],
-    ['schedules', 'schedule ', schedule],
-    ['requests', 'request ', requestId],
+    ['events', 'event type', type],
+    ['workflows', 'workflow', workflow],
+    ['schedules', 'schedule', schedule],
+    ['requests', 'request', requestId],
   ];
-  const names = [service && `service ${service}`, step, count === undefined ? undefined : `${count} events`];
+  const names = [
+    service && `service ${service}`,
+    step && `step ${step}`,
+    errorGroup && 'one error',
+    count !== undefined && counted(count, 'event'),
+  ];
   const shown = id === undefined ? ids.slice(0, 3) : [id];
   return (
     <>
@@ -117,7 +133,7 @@ function Target({ target, query }: { target: Entry['target']; query: string }): 
         ([view, kind, name]) =>
           name !== undefined && (
             <ViewTableNote key={view}>
-              {kind}
+              {kind}{' '}
               <a href={viewPath(view, name) + query}>
                 <bdi>{name}</bdi>
               </a>
@@ -136,9 +152,4 @@ function Target({ target, query }: { target: Entry['target']; query: string }): 
       ))}
     </>
   );
-}
-
-/** Returns a day with its year: entries may be old. */
-function dayOf(epochMs: number): string {
-  return new Date(epochMs).toDateString();
 }

@@ -16,10 +16,9 @@ export function formatDateTime(epochMs: number): string {
   return full().format(epochMs);
 }
 
+const DAY = { weekday: 'short', day: 'numeric', month: 'short' } as const;
 const MOMENT = {
-  weekday: 'short',
-  day: 'numeric',
-  month: 'short',
+  ...DAY,
   hour: '2-digit',
   minute: '2-digit',
   hourCycle: 'h23',
@@ -31,6 +30,13 @@ const farMoments = lazy(() => new Intl.DateTimeFormat(undefined, { ...MOMENT, ye
 export function formatMoment(epochMs: number, now: number): string {
   const isThisYear = new Date(epochMs).getFullYear() === new Date(now).getFullYear();
   return (isThisYear ? moments : farMoments)().format(epochMs);
+}
+
+const dates = lazy(() => new Intl.DateTimeFormat(undefined, { ...DAY, year: 'numeric' }));
+
+/** Formats a day with its year: "Mon, 12 Jan 2026". */
+export function formatDate(epochMs: number): string {
+  return dates().format(epochMs);
 }
 
 /** Returns the name of the viewer's time zone: "Europe/Berlin". */

@@ -10,12 +10,12 @@ export interface ViewSectionProps {
   readonly store: HubStore;
   /** Content beside the title. */
   readonly aside?: ComponentChildren;
-  /** True if the hub has nothing to show in this view. */
-  readonly isEmpty: boolean;
+  /** True if the hub has nothing to show in this view. @default false */
+  readonly isEmpty?: boolean;
   /** Name in the URL that the hub does not have; `null` or absent if there is none. */
   readonly unknown?: string | null;
   /** Next step for an empty view. */
-  readonly hint: ComponentChildren;
+  readonly hint?: ComponentChildren;
   readonly children: ComponentChildren;
 }
 
@@ -84,7 +84,7 @@ export function LoadedView<T>({
   children,
 }: LoadedViewProps<T>): JSX.Element {
   return (
-    <ViewSection view={view} store={monitor.store} aside={aside} isEmpty={false} hint="">
+    <ViewSection view={view} store={monitor.store} aside={aside}>
       <LoadedContent monitor={monitor} data={data} isEmpty={isEmpty} emptyTitle={emptyTitle} hint={hint}>
         {children}
       </LoadedContent>

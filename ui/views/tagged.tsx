@@ -97,8 +97,6 @@ export function Search({ monitor, navigation }: TaggedProps): JSX.Element {
       view="search"
       store={monitor.store}
       aside={<span class="panel-period">of all types; the audit records each search</span>}
-      isEmpty={false}
-      hint=""
     >
       {client === null ? (
         <EmptyState title="No access">
