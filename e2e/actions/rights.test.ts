@@ -195,6 +195,9 @@ test('the dead letters of one error are replayed from the view of errors, and ot
   await declined.getByRole('button', { name: 'Replay' }).click();
   await expect(page.getByRole('dialog')).toContainText('with the error "card # declined"');
   await expect(page.getByRole('dialog')).toContainText('6 dead letters are handled again');
+  await expect(page.getByRole('dialog').getByRole('list', { name: 'Their errors' })).toContainText(
+    /^×6Error.*first seen/,
+  );
   await expectAccessible(page);
   await confirm(page, 'Replay', 'Replayed 6.', 'bank is back');
   await expect.poll(async () => (await hub.metrics('payment.requested')).completed).toBe(6);

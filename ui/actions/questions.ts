@@ -71,15 +71,20 @@ interface ReplayedLetters {
   readonly errorGroup?: string;
 }
 
-/**
- * Replays all open dead letters of a type or an error group that failed until now, in pages.
- *
- * @param known error of the group, and counts of the type in the last 5 minutes
- */
+/** What is known of dead letters before they are replayed. */
+interface ReplayedFacts {
+  /** Error of the group. */
+  readonly error?: string;
+  /** Counts of the type in the last 5 minutes. */
+  readonly last5Min?: PeriodCounts | undefined;
+  readonly details?: Question['details'];
+}
+
+/** Replays all open dead letters of a type or an error group that failed until now, in pages. */
 export function replayAllQuestion(
   client: ActionClient,
   letters: ReplayedLetters,
-  { error, last5Min }: { readonly error?: string; readonly last5Min?: PeriodCounts | undefined },
+  { error, last5Min, details }: ReplayedFacts,
 ): Question {
   const failed = last5Min === undefined ? 0 : last5Min.failed - last5Min.cancelled;
   const first = client.preview('replay', { ...letters });
@@ -90,6 +95,7 @@ export function replayAllQuestion(
         ? 'None any more.'
         : `${failed === 0 ? '' : `${formatCount(failed)} failed in 5 min. `}${formatCount(count)}${isMore ? ' or more' : ''} dead ${count === 1 ? 'letter is' : 'letters are'} handled again, runs from the step that failed.`,
     ),
+    ...(details && { details }),
     confirm: 'Replay',
     act: async (reason, report) => replayPages(client, letters, await first, reason, report),
   };
@@ -193,7 +199,7 @@ export function retireQuestion(client: ActionClient, service: string): Question 
   return {
     title: `Retire the service ${service}?`,
     effect:
-      'No events are queued for it until a hub of it starts again. Refused while it runs, or has events or dead letters.',
+      'No events are stored for it until a hub of it starts again. Refused while it runs, or has events or dead letters.',
     confirm: 'Retire',
     act: acting(client, 'retire', { service }, 'Retired.'),
   };

@@ -7,6 +7,7 @@ import type {
   WaitIntrospection,
 } from '../../server/dashboard/protocol.js';
 import { counted } from '../format/number.js';
+import { ErrorFacts } from '../shared/error-facts.js';
 import { ActionButton, useActions } from './actions.js';
 import type { Question } from './confirm-dialog.js';
 import { Contents, LoadedContents } from './contents.js';
@@ -78,10 +79,12 @@ export interface TypeActionsProps {
   /** Counts of the last 5 minutes; absent if they are not known. */
   readonly recent: { readonly last5Min: PeriodCounts } | undefined;
   readonly paused: PauseSummary | undefined;
+  /** Errors of the type; absent if they are not known. */
+  readonly errors?: LetterErrorsProps;
 }
 
 /** Actions on an event type or a workflow. */
-export function TypeActions({ kind, name, deadLetters, recent, paused }: TypeActionsProps): JSX.Element | null {
+export function TypeActions({ kind, name, deadLetters, recent, paused, errors }: TypeActionsProps): JSX.Element | null {
   if (useActions() === null) return null;
   return (
     <div class="action-row">
@@ -89,7 +92,13 @@ export function TypeActions({ kind, name, deadLetters, recent, paused }: TypeAct
         <ActionButton
           right="replay"
           label={`Replay ${counted(deadLetters, 'dead letter')}`}
-          question={({ client }) => replayAllQuestion(client, { type: name }, { last5Min: recent?.last5Min })}
+          question={({ client }) =>
+            replayAllQuestion(
+              client,
+              { type: name },
+              { last5Min: recent?.last5Min, ...(errors && { details: <LetterErrors {...errors} /> }) },
+            )
+          }
         />
       )}
       <PauseButton target={{ kind, name }} paused={paused} />
@@ -97,8 +106,38 @@ export function TypeActions({ kind, name, deadLetters, recent, paused }: TypeAct
   );
 }
 
+interface LetterErrorsProps {
+  readonly groups: readonly ErrorGroup[];
+  /** Current time in epoch milliseconds on the server's clock. */
+  readonly now: number;
+}
+
+/** Number of errors that are listed in a dialog. */
+const SHOWN_ERRORS = 4;
+
+/** Errors of dead letters: how many have which, and since when. */
+function LetterErrors({ groups, now }: LetterErrorsProps): JSX.Element {
+  const open = groups.filter(({ deadLetters }) => deadLetters > 0);
+  return (
+    <ul class="failures" aria-label="Their errors">
+      {open.slice(0, SHOWN_ERRORS).map((group) => (
+        <li key={group.id}>
+          <ErrorFacts group={group} count={group.deadLetters} now={now} />
+        </li>
+      ))}
+      {open.length > SHOWN_ERRORS && <li class="muted">{counted(open.length - SHOWN_ERRORS, 'more error')}</li>}
+    </ul>
+  );
+}
+
+export interface ErrorGroupActionsProps {
+  readonly group: ErrorGroup;
+  /** Current time in epoch milliseconds on the server's clock. */
+  readonly now: number;
+}
+
 /** Replays the dead letters of an error group. */
-export function ErrorGroupActions({ group }: { group: ErrorGroup }): JSX.Element | null {
+export function ErrorGroupActions({ group, now }: ErrorGroupActionsProps): JSX.Element | null {
   const { id, eventType, workflow, name, message, deadLetters } = group;
   if (deadLetters === 0) return null;
   const letters = { type: eventType ?? workflow ?? '', errorGroup: id };
@@ -106,7 +145,12 @@ export function ErrorGroupActions({ group }: { group: ErrorGroup }): JSX.Element
     <ActionButton
       right="replay"
       label="Replay"
-      question={({ client }) => replayAllQuestion(client, letters, { error: message || name })}
+      question={({ client }) =>
+        replayAllQuestion(client, letters, {
+          error: message || name,
+          details: <LetterErrors groups={[group]} now={now} />,
+        })
+      }
     />
   );
 }

@@ -184,7 +184,7 @@ function ErrorRows({ group, isNew: isRecent, release, now, query }: ErrorRowsPro
         <ViewTableCell label="Dead letters">
           <div class="error-letters">
             {deadLetters === 0 ? '0' : `${formatCount(deadLetters)} open`}
-            <ErrorGroupActions group={group} />
+            <ErrorGroupActions group={group} now={now} />
           </div>
         </ViewTableCell>
       </tr>

@@ -4,7 +4,7 @@ import { useActions } from '../../actions/actions.js';
 import { replayTypeCode } from '../../format/hub-code.js';
 import { formatCount } from '../../format/number.js';
 import { ReplayCode } from '../../shared/copy-button.js';
-import { Ago } from '../../shared/times.js';
+import { ErrorFacts } from '../../shared/error-facts.js';
 import { PanelSection } from '../../shared/view-section.js';
 import { viewPath } from '../../state/navigation.js';
 import { isNew, NewestFailures, NewTag } from '../../views/errors.js';
@@ -45,18 +45,12 @@ interface FailureLineProps extends Omit<FailureListProps, 'groups'> {
 }
 
 function FailureLine({ group, release, serverNow, query }: FailureLineProps): JSX.Element {
-  const { name, message, failures, firstSeenAt, lastSeenAt, newest } = group;
+  const { failures, newest } = group;
   return (
     <li>
-      <p class="failure-head">
-        <strong class="failure-count">×{formatCount(failures)}</strong>
-        <span class="failure-name">{name}</span>
+      <ErrorFacts group={group} count={failures} now={serverNow}>
         {isNew(group, release, serverNow) && <NewTag release={release} />}
-      </p>
-      <p class="failure-message">{message}</p>
-      <p class="failure-time">
-        first seen <Ago at={firstSeenAt} now={serverNow} />, last <Ago at={lastSeenAt} now={serverNow} />
-      </p>
+      </ErrorFacts>
       {newest.length > 0 && (
         <details class="disclosure">
           <summary>Newest failures</summary>

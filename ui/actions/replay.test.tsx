@@ -1,0 +1,47 @@
+import { screen, within } from '@testing-library/preact';
+import { afterEach, expect, test, vi } from 'vitest';
+import type { ErrorGroup } from '../../server/dashboard/protocol.js';
+import { createFakeApi } from '../testing/fake-api.js';
+import { openPage } from '../testing/open-page.js';
+import { countsOf, eventOf, introspectionOf, SERVER_NOW } from '../testing/test-data.js';
+
+const HOUR = 3_600_000;
+
+afterEach(() => vi.unstubAllGlobals());
+
+function groupOf(message: string, deadLetters: number): ErrorGroup {
+  return {
+    ...{ id: message, eventType: 'order.paid', name: 'CardError', message, failures: 9, attempts: 9, deadLetters },
+    ...{ firstSeenAt: SERVER_NOW - 30 * HOUR, lastSeenAt: SERVER_NOW - HOUR, history: [], newest: [] },
+  };
+}
+
+test('the dialog that replays dead letters has their errors, how many have which, and since when', async () => {
+  vi.stubGlobal('fetch', (url: string) =>
+    Promise.resolve(
+      Response.json(
+        url.endsWith('/replay')
+          ? { count: 7, isMore: false, ids: [], until: SERVER_NOW }
+          : { user: 'ada', can: ['replay'] },
+      ),
+    ),
+  );
+  const api = createFakeApi();
+  api.events = [eventOf('order.paid', countsOf(3, 9, { deadLetters: 7 }))];
+  api.details = { errorGroups: [groupOf('card declined', 5), groupOf('no amount', 2), groupOf('replayed', 0)] };
+  api.introspection = async () => ({
+    introspection: introspectionOf(api.events, {}, { actions: '/actions' }),
+    sentAt: SERVER_NOW,
+  });
+  const page = await openPage(api, '#/events/order.paid');
+  await page.pass(10);
+  await page.click(screen.getByRole('button', { name: 'Replay 7 dead letters' }));
+  await page.pass(10);
+  const dialog = within(screen.getByRole('dialog', { name: /^Replay the dead letters of order\.paid/, hidden: true }));
+  expect(dialog.getByText(/^7 dead letters are handled again/)).toBeTruthy();
+  const errors = within(dialog.getByRole('list', { name: 'Their errors', hidden: true }));
+  expect(errors.getAllByRole('listitem', { hidden: true }).map(({ textContent }) => textContent)).toEqual([
+    '×5CardErrorcard declinedfirst seen 1 d ago, last 1 h ago',
+    '×2CardErrorno amountfirst seen 1 d ago, last 1 h ago',
+  ]);
+});
