@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
-import type { EventOverview, Problem } from '../../../server/dashboard/protocol.js';
+import type { Blocker, EventOverview, Problem } from '../../../server/dashboard/protocol.js';
 import { TypeActions } from '../../actions/subject-actions.js';
 import type { EventDetail } from '../../api/decode-event.js';
 import { latestRelease, releaseMarks } from '../../charts/release-marks.js';
@@ -19,7 +19,7 @@ import { BlockerFacts } from '../../views/explanation.js';
 import { backlogText } from '../backlog.js';
 import { StatusBadge } from '../event-columns.js';
 import { usePanelFocus } from '../event-focus.js';
-import { EventSettings, KindTag, Triggers } from './event-settings.js';
+import { EventSettings, Fact, KindTag, Triggers } from './event-settings.js';
 import { Percentiles, ServiceTable, TypeChart } from './event-statistics.js';
 import { DeadLetters, FailureList } from './failures.js';
 import { RecentEvents } from './recent-events.js';
@@ -77,21 +77,34 @@ function PanelStatus({ row, body, monitor, query }: PanelStatusProps): JSX.Eleme
   const failing = health.value?.problems.find(({ kind, eventType }) => kind === 'failing' && eventType === row.type);
   const backlog = backlogText(event, reading.value.hubNow);
   return (
-    <p class={`panel-status is-${status}`}>
+    <div class={`panel-status is-${status}`}>
       <StatusBadge status={status} failingRatio={failingRatio(row)} cause={row.cause} hasWord />
-      <span>
-        {(body?.backlog?.bottlenecks ?? []).map(({ service, ...blocker }) => (
-          <span key={`${service} ${blocker.kind}`} class="panel-blocker">
+      <p>{statusSentence(event, serverNow, failing, releaseMarks(releases.value))}</p>
+      <dl class="facts">
+        {body?.backlog?.bottlenecks.map(({ service, ...blocker }) => [
+          <Fact key={`${service} ${blocker.kind}`} label="Why">
             {event.services && `${service}: `}
             <BlockerFacts type={event.type} blocker={blocker} now={serverNow} query={query} />
-          </span>
-        ))}
-        {statusSentence(event, serverNow, failing, releaseMarks(releases.value))}
-        {backlog !== null && <span class="panel-backlog">{backlog}</span>}
-      </span>
-    </p>
+          </Fact>,
+          REMEDY[blocker.kind] && (
+            <Fact key={`${service} ${blocker.kind} to do`} label="To do">
+              {REMEDY[blocker.kind]}
+            </Fact>
+          ),
+        ])}
+        {backlog !== null && <Fact label="Backlog">{backlog}</Fact>}
+      </dl>
+    </div>
   );
 }
+
+/** What a person can do about what holds events. */
+const REMEDY: Readonly<Partial<Record<Blocker['kind'], string>>> = {
+  concurrency: 'See what holds it, cancel it if it hangs, or raise the concurrency.',
+  'process-slots': 'Start more processes, or raise their concurrency.',
+  'no-process': 'Start a process of the service.',
+  paused: 'Resume it when the reason is gone.',
+};
 
 interface PanelBodyProps extends Omit<EventPanelProps, 'type'> {
   readonly row: EventRow;

@@ -1,4 +1,4 @@
-import type { JSX } from 'preact';
+import type { ComponentChildren, JSX } from 'preact';
 import type { EventOverview, EventSettings as Settings } from '../../../server/dashboard/protocol.js';
 import type { EventDetail } from '../../api/decode-event.js';
 import { formatDuration } from '../../format/duration.js';
@@ -17,23 +17,34 @@ export interface EventSettingsProps {
   readonly kind: JSX.Element;
 }
 
+export interface FactProps {
+  readonly label: string;
+  readonly children: ComponentChildren;
+}
+
+/** Fact with its label, as an entry of a `<dl>`. */
+export function Fact({ label, children }: FactProps): JSX.Element {
+  return (
+    <div>
+      <dt>{label}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
 /** Section with the settings of an event type. */
 export function EventSettings({ event, body, kind }: EventSettingsProps): JSX.Element {
   return (
     <PanelSection title="Settings">
       <dl class="facts">
-        <div>
-          <dt>Kind</dt>
-          <dd>
-            {event.kind === 'handler' ? 'handler' : kind}
-            {event.kind === 'declared' && ' without a handler'}
-          </dd>
-        </div>
+        <Fact label="Kind">
+          {event.kind === 'handler' ? 'handler' : kind}
+          {event.kind === 'declared' && ' without a handler'}
+        </Fact>
         {settingsOf(event, body?.settings).map(([label, value]) => (
-          <div key={label}>
-            <dt>{label}</dt>
-            <dd>{value}</dd>
-          </div>
+          <Fact key={label} label={label}>
+            {value}
+          </Fact>
         ))}
       </dl>
     </PanelSection>
@@ -111,20 +122,14 @@ export function Triggers({ event, store, query }: TriggersProps): JSX.Element | 
     <PanelSection title="Triggers">
       <dl class="facts">
         {started.map(({ name }) => (
-          <div key={`workflow ${name}`}>
-            <dt>Starts workflow</dt>
-            <dd>
-              <TypeLink kind="workflow" type={name} query={query} />
-            </dd>
-          </div>
+          <Fact key={`workflow ${name}`} label="Starts workflow">
+            <TypeLink kind="workflow" type={name} query={query} />
+          </Fact>
         ))}
         {followUps.map(({ when, type }) => (
-          <div key={when}>
-            <dt>{WHEN_LABEL[when]}</dt>
-            <dd>
-              <TypeLink type={type} query={query} />
-            </dd>
-          </div>
+          <Fact key={when} label={WHEN_LABEL[when]}>
+            <TypeLink type={type} query={query} />
+          </Fact>
         ))}
       </dl>
     </PanelSection>
