@@ -38,6 +38,24 @@ async function serveShop(
   return Object.assign(dashboard, { clock });
 }
 
+test('on a phone, a schedule has two values per line', { tag: '@any-width' }, async ({ page, serve }) => {
+  const { origin } = await serveShop(page, serve);
+  await page.setViewportSize({ width: 320, height: 700 });
+  await page.goto(`${origin}/#/schedules`);
+  const report = page.getByRole('row', { name: /weekly report/ });
+  const topOf = async (label: string): Promise<number | undefined> =>
+    (await report.locator(`[data-label="${label}"]`).boundingBox())?.y;
+  await expect(report).toBeVisible();
+  for (const [left, right] of [
+    ['Starts', 'Repeats'],
+    ['Last', 'Outcome'],
+    ['Next', 'Processes'],
+  ] as const) {
+    expect(await topOf(left)).toBe(await topOf(right));
+  }
+  await expectNoOverflow(page);
+});
+
 test('schedules show what they start, when, and their last and next time', async ({ page, serve }) => {
   const { origin } = await serveShop(page, serve);
   await page.goto(origin);

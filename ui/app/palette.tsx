@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { useActions } from '../actions/actions.js';
-import { Icon, type IconName } from '../shared/icon.js';
+import { Icon, IconButton, type IconName } from '../shared/icon.js';
 import { groupBy } from '../shared/lists.js';
 import type { HubStore } from '../state/hub-store.js';
 import { type Navigation, VIEW_LABEL, type View, viewPath } from '../state/navigation.js';
@@ -103,6 +103,7 @@ export function Palette({ store, navigation, actions, onClose }: PaletteProps): 
             event.preventDefault();
           }}
         />
+        <IconButton icon="close" label="Close" onClick={() => dialog.current?.close()} />
       </div>
       <div ref={list} id="palette-list" class="palette-list" role="listbox" aria-label="Results">
         {[...groups].map(([kind, items]) => (
@@ -126,7 +127,7 @@ export function Palette({ store, navigation, actions, onClose }: PaletteProps): 
                 >
                   <Icon name={item.icon} />
                   <bdi>{item.label}</bdi>
-                  <span class="muted">{item.keys ? <kbd>{item.keys}</kbd> : item.note}</span>
+                  <span class="muted">{item.note ?? (item.keys && <kbd>{item.keys}</kbd>)}</span>
                 </div>
               );
             })}
