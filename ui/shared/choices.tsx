@@ -10,37 +10,29 @@ export interface ChoicesProps<T extends string> {
   readonly onChange: (value: T) => void;
 }
 
-/** Buttons of which one is pressed, with their label. */
-export function Choices<T extends string>({ label, ...choices }: ChoicesProps<T>): JSX.Element {
+/** Buttons of which one is pressed, below their label. */
+export function Choices<T extends string>(choices: ChoicesProps<T>): JSX.Element {
   return (
-    <fieldset class="choices">
-      <legend>{label}</legend>
-      <div class="segments">
-        <Options {...choices} />
-      </div>
-    </fieldset>
+    <div class="choices">
+      <span class="view-table-note" aria-hidden="true">
+        {choices.label}
+      </span>
+      <Segments {...choices} />
+    </div>
   );
 }
 
 /** Buttons in a row of which one is pressed. The label is for screen readers. */
-export function Segments<T extends string>({ label, ...choices }: ChoicesProps<T>): JSX.Element {
+export function Segments<T extends string>({ label, options, nameOf, value, onChange }: ChoicesProps<T>): JSX.Element {
   return (
     <fieldset class="segments">
       <legend class="visually-hidden">{label}</legend>
-      <Options {...choices} />
-    </fieldset>
-  );
-}
-
-function Options<T extends string>({ options, nameOf, value, onChange }: Omit<ChoicesProps<T>, 'label'>): JSX.Element {
-  return (
-    <>
       {options.map((option) => (
         <button key={option} type="button" aria-pressed={option === value} onClick={() => onChange(option)}>
           {nameOf(option)}
         </button>
       ))}
-    </>
+    </fieldset>
   );
 }
 
