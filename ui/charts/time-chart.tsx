@@ -101,7 +101,7 @@ export function TimeChart(props: TimeChartProps): JSX.Element {
         aria-valuemin={0}
         aria-valuemax={Math.max(0, points.length - 1)}
         aria-valuenow={crosshair.at ?? Math.max(0, points.length - 1)}
-        aria-valuetext={tooltipText(pointed ?? points.at(-1), now, mode)}
+        aria-valuetext={pointText(pointed ?? points.at(-1), now)}
         data-selects={onSelect !== undefined}
         data-selecting={onSelect !== undefined && crosshair.isSelecting}
         {...crosshair.handlers}
@@ -219,9 +219,9 @@ export interface ChartTooltipProps {
   readonly selected: string | undefined;
 }
 
-/** Counts of the period at the crosshair. */
+/** Numbers of the period at the crosshair. */
 function ChartTooltip({ point, before, now, x, isFlipped, selected }: ChartTooltipProps): JSX.Element {
-  const { at, endAt, received, completed, failed, coveredMs, isCurrent } = point;
+  const { at, endAt, coveredMs, isCurrent } = point;
   return (
     <div class="chart-tooltip" style={{ left: `${x}px` }} data-flipped={isFlipped} aria-hidden="true">
       <p class="chart-tooltip-head">
@@ -232,58 +232,73 @@ function ChartTooltip({ point, before, now, x, isFlipped, selected }: ChartToolt
         <p class="muted">No data</p>
       ) : (
         <dl>
-          <Line icon="dot" tone="received" label="Received" value={formatCount(received)}>
-            {formatRate(perSecond(received, point))}
-          </Line>
-          <Line icon="check" tone="completed" label="Completed" value={formatCount(completed)} />
-          <Line icon="triangle" tone={failed > 0 ? 'failed' : 'none'} label="Failed" value={formatCount(failed)}>
-            {failed > 0 && formatPercent(failed / Math.max(1, completed + failed))}
-          </Line>
-          {point.waitP95Ms !== null && <Line label="Waiting p95" value={formatPercentile(point.waitP95Ms)} />}
-          {point.durationP95Ms !== null && <Line label="Running p95" value={formatPercentile(point.durationP95Ms)} />}
-          {before !== undefined && (
-            <Line label="Yesterday" value={formatRate(perSecond(before.received, before))}>
-              {before.failed > 0 && `${formatPercent(before.failed / Math.max(1, before.completed + before.failed))} ▲`}
-            </Line>
-          )}
+          {factsOf(point, before).map(({ icon, tone = 'none', label, value, more }) => (
+            <div key={label}>
+              <dt class={`tone-${tone}`}>
+                {icon && <Icon name={icon} />}
+                {label}
+              </dt>
+              <dd>{value}</dd>
+              <dd class="muted">{more}</dd>
+            </div>
+          ))}
         </dl>
       )}
     </div>
   );
 }
 
-interface LineProps {
+/** Number of a period. */
+interface PointFact {
+  /** Of a count. */
   readonly icon?: 'dot' | 'check' | 'triangle';
-  readonly tone?: 'received' | 'completed' | 'failed' | 'none';
+  readonly tone?: 'received' | 'completed' | 'failed';
   readonly label: string;
   readonly value: string;
-  readonly children?: string | false;
+  readonly more?: string;
 }
 
-function Line({ icon, tone = 'none', label, value, children }: LineProps): JSX.Element {
-  return (
-    <div>
-      <dt class={`tone-${tone}`}>
-        {icon && <Icon name={icon} />}
-        {label}
-      </dt>
-      <dd>{value}</dd>
-      <dd class="muted">{children}</dd>
-    </div>
-  );
+function factsOf(point: Point, before?: Point): readonly PointFact[] {
+  const { received, completed, failed, waitP95Ms, durationP95Ms } = point;
+  return [
+    { icon: 'dot', tone: 'received', label: 'Received', value: formatCount(received), more: rateText(point) },
+    { icon: 'check', tone: 'completed', label: 'Completed', value: formatCount(completed) },
+    {
+      icon: 'triangle',
+      label: 'Failed',
+      value: formatCount(failed),
+      ...(failed > 0 && { tone: 'failed', more: failedShare(point) }),
+    },
+    ...(waitP95Ms === null ? [] : [{ label: 'Waiting p95', value: formatPercentile(waitP95Ms) }]),
+    ...(durationP95Ms === null ? [] : [{ label: 'Running p95', value: formatPercentile(durationP95Ms) }]),
+    ...(before === undefined
+      ? []
+      : [
+          {
+            label: 'Yesterday',
+            value: rateText(before),
+            ...(before.failed > 0 && { more: `${failedShare(before)} ▲` }),
+          },
+        ]),
+  ];
 }
 
-/** Returns the counts of a period as a sentence for screen readers. */
-function tooltipText(point: Point | undefined, now: number, mode: ChartMode): string {
+function rateText(point: Point): string {
+  return formatRate(perSecond(point.received, point));
+}
+
+function failedShare({ completed, failed }: Point): string {
+  return formatPercent(failed / Math.max(1, completed + failed));
+}
+
+/** Returns the numbers of a period as a sentence for screen readers. */
+function pointText(point: Point | undefined, now: number): string {
   if (point === undefined) return 'no data';
   const period = formatPeriod(point.at, point.endAt, now);
   if (point.coveredMs === 0) return `${period}: no data`;
-  const counts = `${formatCount(point.received)} received, ${formatCount(point.completed)} completed, ${formatCount(point.failed)} failed`;
-  const { waitP95Ms, durationP95Ms } = point;
-  if (mode !== 'latency') return `${period}${point.isCurrent ? ' so far' : ''}: ${counts}`;
-  const durations = [
-    ...(waitP95Ms === null ? [] : [`, waiting p95 ${formatPercentile(waitP95Ms)}`]),
-    ...(durationP95Ms === null ? [] : [`, running p95 ${formatPercentile(durationP95Ms)}`]),
-  ];
-  return `${period}${point.isCurrent ? ' so far' : ''}: ${counts}${durations.join('')}`;
+  const facts = factsOf(point).map(({ icon, label, value }) => {
+    const name = label.toLowerCase();
+    return icon === undefined ? `${name} ${value}` : `${value} ${name}`;
+  });
+  return `${period}${point.isCurrent ? ' so far' : ''}: ${facts.join(', ')}`;
 }
