@@ -15,8 +15,8 @@ export default defineConfig(({ command, mode }) => {
     // Calls of `h` take children as arguments, which makes the built page smaller than the JSX runtime does.
     ...(command === 'build' && {
       oxc: {
-        jsx: { runtime: 'classic', pragma: 'h', pragmaFrag: 'Fragment' },
-        jsxInject: `import { h, Fragment } from 'preact'`,
+        jsx: { runtime: 'classic', pragma: 'h', pragmaFrag: 'fragment' },
+        jsxInject: `import { h, Fragment as fragment } from 'preact'`,
       },
     }),
     build: {

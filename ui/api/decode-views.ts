@@ -75,6 +75,7 @@ export const processes: Decoder<Processes> = object<Processes>({
       service: string,
       host: string,
       pid: number,
+      process: optional(string),
       version: string,
       startedAt: number,
       active: number,

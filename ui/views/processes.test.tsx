@@ -1,28 +1,30 @@
-import { screen, within } from '@testing-library/preact';
+import { fireEvent, screen, within } from '@testing-library/preact';
 import { expect, test } from 'vitest';
 import type { RunningHub } from '../api/decode-views.js';
 import { createFakeApi } from '../testing/fake-api.js';
 import { openPage } from '../testing/open-page.js';
 import { SERVER_NOW } from '../testing/test-data.js';
 
-function hubOf(id: string, service: string, host: string, pid: number): RunningHub {
-  const state = { version: '0.1.0', startedAt: SERVER_NOW, active: 1, slots: 10, heapBytes: pid * 1_048_576 };
-  return { id, service, host, pid, ...state, loopBusy: 0.95, handles: 0 };
+function hubOf(id: string, service: string, host: string, process?: string): RunningHub {
+  const state = { pid: 7, version: '0.1.0', startedAt: SERVER_NOW, active: 1, slots: 10, heapBytes: 7 * 1_048_576 };
+  return { id, service, host, ...state, loopBusy: 0.95, handles: 0, ...(process !== undefined && { process }) };
 }
 
 test('the hubs of a process follow each other, and share its heap and its load', async () => {
   const api = createFakeApi([]);
   const processes = [
-    hubOf('a', 'mail', 'worker-1', 7),
-    hubOf('b', 'shop', 'worker-2', 7),
-    hubOf('c', 'shop', 'worker-1', 7),
-    hubOf('d', 'shop', 'worker-1', 8),
+    hubOf('a', 'mail', 'worker-1', 'p'),
+    hubOf('b', 'shop', 'worker-2', 'q'),
+    hubOf('c', 'shop', 'worker-1', 'p'),
+    // Another container with the same host and id, and a hub of an earlier version.
+    hubOf('d', 'shop', 'worker-1', 'r'),
+    hubOf('e', 'shop', 'worker-1'),
   ];
   api.processes = async () => {
-    return { now: SERVER_NOW, processes, processCount: 4, registrations: [{ events: [], workflows: [] }] };
+    return { now: SERVER_NOW, processes, processCount: 5, registrations: [{ events: [], workflows: [] }] };
   };
   await openPage(api, '#/processes');
-  expect(screen.getByRole('heading', { name: 'Running processes 4 hubs in 3 processes' })).toBeTruthy();
+  expect(screen.getByRole('heading', { name: 'Running processes 5 hubs in 4 processes' })).toBeTruthy();
   const table = within(screen.getByRole('table', { name: 'Running processes, by service' }));
   expect(table.getAllByRole('rowheader').map(({ textContent }) => textContent)).toEqual([
     'worker-1pid 7 · Hubline 0.1.0',
@@ -30,9 +32,28 @@ test('the hubs of a process follow each other, and share its heap and its load',
     'shophub c',
     'worker-2pid 7 · Hubline 0.1.0',
     'shophub b',
-    'worker-1pid 8 · Hubline 0.1.0',
+    'worker-1pid 7 · Hubline 0.1.0',
     'shophub d',
+    'worker-1pid 7 · Hubline 0.1.0',
+    'shophub e',
   ]);
-  expect(table.getAllByText(/MiB/).map(({ textContent }) => textContent)).toEqual(['7 MiB', '7 MiB', '8 MiB']);
-  expect(table.getAllByText('95.0%')).toHaveLength(3);
+  expect(table.getAllByText('7 MiB')).toHaveLength(4);
+  expect(table.getAllByText('95.0%')).toHaveLength(4);
+});
+
+test('what a process handles stays open while others start and end', async () => {
+  const api = createFakeApi([]);
+  let processes = [hubOf('b', 'shop', 'worker-2', 'q')];
+  api.processes = async () => {
+    const registrations = [{ events: ['paid'], workflows: [] }];
+    return { now: SERVER_NOW, processes, processCount: processes.length, registrations };
+  };
+  const page = await openPage(api, '#/processes');
+  const handles = screen.getByText('1 event type');
+  fireEvent.click(handles);
+  await page.poll();
+  processes = [hubOf('a', 'mail', 'worker-1', 'p'), ...processes];
+  await page.poll();
+  expect(screen.getAllByText('1 event type')).toContain(handles);
+  expect(screen.getByRole('heading', { name: /2 hubs in 2 processes/ })).toBeTruthy();
 });

@@ -1,4 +1,4 @@
-import type { JSX } from 'preact';
+import { Fragment, type JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { LostProcess, Pause } from '../../server/dashboard/protocol.js';
 import { PauseButton } from '../actions/subject-actions.js';
@@ -235,9 +235,14 @@ interface RunningProcessesProps extends Pick<Body, 'registrations'> {
   readonly pauses: readonly Pause[];
 }
 
+/** Returns the id of the process of a hub. One of an earlier version reports none. */
+function processOf(hub: Hub | undefined): string | undefined {
+  return hub?.process ?? hub?.id;
+}
+
 /** Running processes, each with its hubs. */
 function RunningProcesses({ hubs, ...props }: RunningProcessesProps): JSX.Element {
-  const processes = [...groupBy(hubs, ({ host, pid }) => `${pid} ${host}`).values()];
+  const processes = [...groupBy(hubs, processOf).values()];
   return (
     <>
       <h3 class="view-part">
@@ -248,14 +253,16 @@ function RunningProcesses({ hubs, ...props }: RunningProcessesProps): JSX.Elemen
       </h3>
       <ViewTable caption="Running processes, by service" columns={COLUMNS} class="processes-table">
         <BoundedRows items={processes} limit={SHOWN_PROCESSES} noun="processes" columns={COLUMNS.length}>
-          {(members) =>
-            members.map((hub, index) => (
-              <tr key={hub.id}>
-                {index === 0 && <ProcessCells process={hub} rows={members.length} />}
-                <HubCells hub={hub} {...props} />
-              </tr>
-            ))
-          }
+          {(members) => (
+            <Fragment key={processOf(members[0])}>
+              {members.map((hub, index) => (
+                <tr key={hub.id}>
+                  {index === 0 && <ProcessCells process={hub} rows={members.length} />}
+                  <HubCells hub={hub} {...props} />
+                </tr>
+              ))}
+            </Fragment>
+          )}
         </BoundedRows>
       </ViewTable>
     </>

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { performance } from 'node:perf_hooks';
 import { isName } from '../../options.js';
@@ -10,6 +11,8 @@ export interface ProcessState {
   readonly id: string;
   readonly host: string;
   readonly pid: number;
+  /** Random id of the process, the same of all its hubs. Absent in states of versions that did not report it. */
+  readonly process?: string;
   /** Version of this package. */
   readonly version: string;
   /** Epoch milliseconds at which the hub connected. */
@@ -37,6 +40,9 @@ export interface ProcessIntrospection extends ProcessState {
   readonly workflows: readonly string[];
 }
 
+// Containers may share names of hosts and ids of processes.
+const processId = randomUUID().slice(0, 8);
+
 /** Creates a function that describes the process of a hub with a number of running handlers. */
 export function processDescriber(
   { id, slots, release }: Pick<ProcessState, 'id' | 'slots'> & { readonly release: string | undefined },
@@ -56,6 +62,7 @@ export function processDescriber(
       id,
       host,
       pid,
+      process: processId,
       version,
       startedAt,
       active,
@@ -108,6 +115,7 @@ export function parseProcessState(json: string): ProcessState | undefined {
     id,
     host,
     pid,
+    process: ofHubs,
     version: own,
     startedAt,
     active,
@@ -127,6 +135,7 @@ export function parseProcessState(json: string): ProcessState | undefined {
     startedAt,
     active,
     slots,
+    ...(isName(ofHubs) && { process: ofHubs }),
     ...(isName(release) && { release }),
     ...(isNumber(heapBytes) && { heapBytes }),
     ...(isNumber(loopBusy) && { loopBusy }),

@@ -1,4 +1,4 @@
-import type { JSX } from 'preact';
+import { Fragment, type JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import type { Blocker, EventOverview, Problem } from '../../../server/dashboard/protocol.js';
 import { TypeActions } from '../../actions/subject-actions.js';
@@ -81,17 +81,15 @@ function PanelStatus({ row, body, monitor, query }: PanelStatusProps): JSX.Eleme
       <StatusBadge status={status} failingRatio={failingRatio(row)} cause={row.cause} hasWord />
       <p>{statusSentence(event, serverNow, failing, releaseMarks(releases.value))}</p>
       <dl class="facts">
-        {body?.backlog?.bottlenecks.map(({ service, ...blocker }) => [
-          <Fact key={`${service} ${blocker.kind}`} label="Why">
-            {event.services && `${service}: `}
-            <BlockerFacts type={event.type} blocker={blocker} now={serverNow} query={query} />
-          </Fact>,
-          REMEDY[blocker.kind] && (
-            <Fact key={`${service} ${blocker.kind} to do`} label="To do">
-              {REMEDY[blocker.kind]}
+        {body?.backlog?.bottlenecks.map(({ service, ...blocker }) => (
+          <Fragment key={`${service} ${blocker.kind}`}>
+            <Fact label="Why">
+              {event.services && `${service}: `}
+              <BlockerFacts type={event.type} blocker={blocker} now={serverNow} query={query} />
             </Fact>
-          ),
-        ])}
+            {REMEDY[blocker.kind] && <Fact label="To do">{REMEDY[blocker.kind]}</Fact>}
+          </Fragment>
+        ))}
         {backlog !== null && <Fact label="Backlog">{backlog}</Fact>}
       </dl>
     </div>
