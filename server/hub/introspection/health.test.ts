@@ -94,9 +94,27 @@ it.each<[string, Event, object | undefined]>([
     { kind: 'oldest-pending', severity: 'warning', since: now - 900_000 },
   ],
   [
-    'many events of which none ends, beside a delayed one',
+    'many events of which none ends, beside few delayed ones',
     event('a', { pending: 150, delayed: 1, oldestPendingAt: now - 900_000 }),
     { kind: 'oldest-pending', severity: 'error', pending: 150 },
+  ],
+  [
+    'delayed events of which half are due',
+    event('a', { pending: 300, delayed: 150, oldestPendingAt: now - 900_000 }),
+    undefined,
+  ],
+  [
+    'an event that waits for its key while others start',
+    { ...event('a', { pending: 2, active: 1, oldestPendingAt: now - 900_000 }, { received: 50 }), hasKey: true },
+    { kind: 'oldest-pending', severity: 'warning', since: now - 900_000 },
+  ],
+  [
+    'events that wait for one of two services',
+    {
+      ...event('a', { pending: 18, active: 1, oldestPendingAt: now - 900_000 }, { received: 30, completed: 15 }),
+      services: ['mail', 'shop'].map((service) => ({ service, processes: 1, metrics: noMetrics })),
+    },
+    { kind: 'oldest-pending', severity: 'warning' },
   ],
   ['a handler that runs for long', event('a', { pending: 1, active: 1, oldestPendingAt: now - 900_000 }), undefined],
   [

@@ -116,7 +116,7 @@ export type HealthSource = Pick<
  * - `backlog`: 100 events or more wait, and fewer ended than were received in the last 5 minutes; an error if one of them
  *   waits for more than 5 minutes
  * - `oldest-pending`: an event waits for more than 5 minutes; an error if none of its type runs or ended in the last 5
- *   minutes. Not known while some are delayed or suspended, unless 100 wait and none ended in the last 5 minutes
+ *   minutes. Not known while some are delayed or suspended, unless many more wait and none ended in the last 5 minutes
  * - `dead-letters`: dead letters are open
  * - `overdue-schedule`: no running process has the schedule
  * - `approval-waiting`: calls of tools wait for an approval
@@ -198,7 +198,7 @@ function versionProblem({ name, metrics, runs }: HubIntrospection['workflows'][n
 
 type Counted = Pick<
   HubIntrospection['events'][number],
-  'metrics' | 'recent' | 'services' | 'lastFailure' | 'processes' | 'paused'
+  'metrics' | 'recent' | 'services' | 'lastFailure' | 'processes' | 'paused' | 'hasKey' | 'concurrencyPerKey'
 >;
 
 function countProblems(
@@ -258,22 +258,27 @@ function failingProblem(
 }
 
 function waitingProblem(
-  { metrics, recent: { last5Min, minutes } }: Counted,
+  { metrics, recent: { last5Min, minutes }, services, hasKey, concurrencyPerKey }: Counted,
   subject: Pick<Problem, 'eventType' | 'workflow'>,
   now: number,
 ): Problem | undefined {
   const { pending, delayed, suspended, active, oldestPendingAt, awaitingVersion = 0 } = metrics;
   const waiting = waitingOf(metrics);
-  const { received } = last5Min;
   const ended = last5Min.completed + last5Min.failed;
-  const since = waitingSince(waiting, minutes.received, oldestPendingAt, now);
+  const copies = services?.length ?? 1;
+  const notReady = delayed + suspended + awaitingVersion;
+  // The oldest pending event waits if none runs. Of events with keys it is taken to wait: some of them may wait for long
+  // while others start.
+  const isOldest = notReady === 0 && (active === 0 || hasKey === true || concurrencyPerKey !== undefined);
+  // Each service receives an event. What waits beyond the number of those that were received was received before.
+  const isMore = waiting > last5Min.received / copies;
+  // What was delayed or suspended may have become ready a moment ago, unless there is much else of which nothing ends.
+  const isReady = notReady === 0 || (ended === 0 && waiting >= Math.max(minBacklog, 10 * notReady));
+  const isOld = waiting > 0 && oldestPendingAt !== undefined && now - oldestPendingAt >= longWaitMs;
+  const isLong = isOld && (isOldest || (isMore && isReady));
+  const since = isOldest ? oldestPendingAt : waitingSince(waiting * copies, minutes.received, oldestPendingAt, now);
   const problem = { ...subject, pending, ...(since !== undefined && { since }) };
-  // Events start in their order: more of them wait than were received, so the first one was received before.
-  const isBefore = waiting > received && oldestPendingAt !== undefined && now - oldestPendingAt >= longWaitMs;
-  // What was delayed or suspended may have become ready a moment ago, unless nothing of so many has ended.
-  const isReady = delayed + suspended + awaitingVersion === 0 || (waiting >= minBacklog && ended === 0);
-  const isLong = isBefore && isReady;
-  if (waiting >= minBacklog && received > ended) {
+  if (waiting >= minBacklog && last5Min.received > ended) {
     return { kind: 'backlog', severity: isLong ? 'error' : 'warning', ...problem };
   }
   if (!isLong) return undefined;
@@ -281,22 +286,22 @@ function waitingProblem(
 }
 
 /**
- * Returns the start of the minute in which the first of the waiting events was received: that since which as many were
- * received as wait. If these are more than the known minutes have, the acceptance of the oldest pending event.
+ * Returns the start of the minute since which as many events were received as given, and so the first of as many that
+ * wait. If these are more than the known minutes have, the acceptance of the oldest pending event.
  */
 function waitingSince(
-  waiting: number,
+  events: number,
   received: readonly number[],
   oldestPendingAt: number | undefined,
   now: number,
 ): number | undefined {
   let [count, minute] = [0, Math.floor(now / minuteMs) + 1];
   for (const each of received.toReversed()) {
-    if (count >= waiting) break;
+    if (count >= events) break;
     count += each;
     minute -= 1;
   }
-  return count < waiting ? oldestPendingAt : Math.max(minute * minuteMs, oldestPendingAt ?? 0);
+  return count < events ? oldestPendingAt : Math.max(minute * minuteMs, oldestPendingAt ?? 0);
 }
 
 /**
