@@ -68,7 +68,7 @@ do
       local retainsRuns = ended.retainsRuns
         or stateOf(serviceType).hadRuns and call('EXISTS', key('run', serviceType, id)) == 1
       outcome.acceptedAt, outcome.attempts, outcome.isDeduplicated = job[2], job[3], (job[4] or job[5]) and true
-      outcome.isFirstStart = starts == '1'
+      outcome.isFirstStart = tonumber(starts) == (tonumber(job[6]) or 0) + 1
       -- Before the end of the event frees its key.
       if ended.holdsSlot then
         keepSlot(serviceType, token, id, starts, queue .. id)

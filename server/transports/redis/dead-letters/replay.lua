@@ -50,7 +50,7 @@ elseif overlap and not string.find((call('HGET', overlap, 'others') or '') .. ' 
 end
 queueJob(cjson.decode(route), envelope, id, depth)
 -- The number of starts tells the leases of an event apart, those before the replay included.
-if starts then call('HSET', jobQueue(serviceType, id) .. id, 'ats', starts) end
+if starts then call('HSET', jobQueue(serviceType, id) .. id, 'ats', starts, 'earlier', starts) end
 if admitted then call('HSET', jobQueue(serviceType, id) .. id, 'admitted', admitted) end
 arrangeTypes()
 writeChanges()

@@ -2,7 +2,7 @@
 --- @include "./gates.lua"
 
 -- `leaseOf(queue, id, token, starts, serviceType)` returns a commit result, and what an outcome needs of the job: number of
--- starts, time of acceptance, failed attempts, deduplication; `clearCrashes(queue, id)` resets the crash count of a job
+-- starts, time of acceptance, failed attempts, deduplication, starts before a replay; `clearCrashes(queue, id)` resets the crash count of a job
 -- whose handler has reported; `endStart(queue, id)` does so for an attempt that has an outcome.
 
 local function clearCrashes(queue, id)
@@ -21,7 +21,7 @@ local function leaseOf(queue, id, token, starts, serviceType)
     return isPending and 'fenced' or 'already'
   end
   if not starts then return 'ok' end
-  local fields = call('HMGET', queue .. id, 'ats', 'timestamp', 'attempts', 'dedupe', 'overlap')
+  local fields = call('HMGET', queue .. id, 'ats', 'timestamp', 'attempts', 'dedupe', 'overlap', 'earlier')
   if fields[1] ~= starts then return 'fenced' end
   return 'ok', fields
 end
