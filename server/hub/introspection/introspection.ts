@@ -145,7 +145,7 @@ export interface HubIntrospection {
   readonly pauses: readonly Pause[];
   /** Releases of all services that had a process in the last 7 days, the earliest start first. At most 200. */
   readonly releases: readonly ReleaseIntrospection[];
-  /** Processes with handlers that ended in the last hour without `hub.stop()`, the latest first, up to 25 seconds later. */
+  /** Processes with handlers that ended in the last hour without `hub.stop()`, the latest first, up to 35 seconds later. */
   readonly lost: readonly LostProcess[];
 }
 

@@ -64,7 +64,7 @@ it('lists who ended without a stop for an hour, the latest first, with what it r
   await Promise.all([first, third].map((roster) => roster.close()));
 });
 
-it('reads who is there for an introspection only if one was not noted for 25 seconds', async () => {
+it('reads who is there for an introspection only if one was not noted for 25 seconds, and then every 10', async () => {
   const { clock, running, start, reads } = stage();
   await start('first');
   const reader = await start('reader', { events: [] });
@@ -73,8 +73,14 @@ it('reads who is there for an introspection only if one was not noted for 25 sec
   await clock.advance(24_999);
   expect(await reader.recentlyLost()).toEqual([]);
   expect(reads()).toBe(before);
-  await clock.advance(1);
-  expect((await reader.recentlyLost()).map(({ id }) => id)).toEqual(['first']);
+  await clock.advance(10_000);
+  for (let call = 0; call < 3; call += 1) {
+    expect((await reader.recentlyLost()).map(({ id }) => id)).toEqual(['first']);
+    expect(reads()).toBe(before + 1);
+  }
+  await clock.advance(10_000);
+  await reader.recentlyLost();
+  expect(reads()).toBe(before + 2);
 });
 
 it('no longer lists a process that is there again', async () => {

@@ -13,6 +13,7 @@ const noteIntervalMs = 9_000;
 const graceMs = 5_000;
 /** Age of a note from which a process may be lost: while it is there, it is noted every 10 seconds. */
 const suspectMs = 25_000;
+const recentMs = 10_000;
 
 /** Process with handlers that ended without `hub.stop()`: it was killed, or the transport lost it. */
 export interface LostProcess
@@ -47,6 +48,7 @@ export class ProcessRoster {
   readonly #list: SharedList<StoredProcess>;
   #stop: (() => void) | undefined;
   #last: Promise<void> = Promise.resolve();
+  #recent: { readonly at: number; readonly lost: Promise<readonly LostProcess[]> } | undefined;
 
   constructor(parts: ProcessRosterParts) {
     this.#parts = parts;
@@ -91,10 +93,24 @@ export class ProcessRoster {
       .sort((a, b) => b.lostAt - a.lostAt);
   }
 
-  /** Returns what `lost` does, up to 25 seconds later, and reads nothing while all known processes are there. */
-  async recentlyLost(): Promise<readonly LostProcess[]> {
-    const known = await this.#list.recent();
+  /**
+   * Returns what `lost` does, up to 35 seconds later. Reads nothing but the list while all known processes are there, and
+   * otherwise at most every 10 seconds.
+   */
+  recentlyLost(): Promise<readonly LostProcess[]> {
     const now = this.#parts.transport.clock.now();
+    if (this.#recent === undefined || Math.abs(now - this.#recent.at) >= recentMs) {
+      const lost = this.#lostSuspects(now);
+      this.#recent = { at: now, lost };
+      lost.catch(() => {
+        this.#recent = undefined;
+      });
+    }
+    return this.#recent.lost;
+  }
+
+  async #lostSuspects(now: number): Promise<readonly LostProcess[]> {
+    const known = await this.#list.recent();
     const isSuspect = known.some(({ seenAt, stoppedAt }) => stoppedAt === undefined && now - seenAt >= suspectMs);
     return isSuspect ? this.lost() : [];
   }
