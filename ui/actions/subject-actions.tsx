@@ -116,8 +116,9 @@ interface LetterErrorsProps {
 const SHOWN_ERRORS = 4;
 
 /** Errors of dead letters: how many have which, and since when. */
-function LetterErrors({ groups, now }: LetterErrorsProps): JSX.Element {
+function LetterErrors({ groups, now }: LetterErrorsProps): JSX.Element | null {
   const open = groups.filter(({ deadLetters }) => deadLetters > 0);
+  if (open.length === 0) return null;
   return (
     <ul class="failures" aria-label="Their errors">
       {open.slice(0, SHOWN_ERRORS).map((group) => (

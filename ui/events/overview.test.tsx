@@ -12,10 +12,10 @@ test.each<[string | null, readonly Problem[]]>([
   [null, []],
   [null, [{ ...base, kind: 'failing', since: SERVER_NOW - MINUTE }]],
   [null, [{ ...base, kind: 'backlog' }]],
-  ['one waits 26 min', [{ ...base, kind: 'oldest-pending', since: SERVER_NOW - 26 * MINUTE }]],
+  ['one waits for 26 min', [{ ...base, kind: 'oldest-pending', since: SERVER_NOW - 26 * MINUTE }]],
   ['no process for 2 h', [{ ...base, kind: 'no-process', since: SERVER_NOW - 120 * MINUTE }]],
   [
-    'one waits 9 min',
+    'one waits for 9 min',
     [
       { ...base, kind: 'oldest-pending', since: SERVER_NOW - 6 * MINUTE },
       { ...base, kind: 'backlog', since: SERVER_NOW - 9 * MINUTE },
@@ -43,6 +43,9 @@ test('a stuck queue stands beside the waiting time, and the pending events keep 
   const stuck: Problem = { ...base, kind: 'oldest-pending', since: oldestPendingAt };
   api.health = { status: 'degraded', problems: [stuck], problemCount: 1 };
   await page.poll();
-  expect(kpis().slice(3, 5)).toEqual(['Pending events oldest 26 min, 2 suspended9', 'Waiting p95  one waits 26 min—']);
+  expect(kpis().slice(3, 5)).toEqual([
+    'Pending events oldest 26 min, 2 suspended9',
+    'Waiting p95  one waits for 26 min—',
+  ]);
   expect(document.querySelector('.kpi-period.tone-stale')?.closest('.kpi')?.textContent).toContain('Waiting p95');
 });

@@ -106,6 +106,8 @@ function pendingText(metrics: Totals['metrics'] | undefined, now: number): strin
   return facts.join(', ') || 'now';
 }
 
+const LONG_MS = 5 * 60_000;
+
 /**
  * Returns the longest wait of the problems of event types, in words; `null` without one. The percentile of the waiting
  * times has only events that started.
@@ -113,11 +115,13 @@ function pendingText(metrics: Totals['metrics'] | undefined, now: number): strin
 export function longestWait(problems: readonly Problem[], now: number): string | null {
   const [first] = problems
     .flatMap(({ kind, since, eventType }) =>
-      isQueueProblem(kind) && eventType !== undefined && since !== undefined ? { kind, since } : [],
+      isQueueProblem(kind) && eventType !== undefined && since !== undefined && now - since >= LONG_MS
+        ? { kind, since }
+        : [],
     )
     .sort((a, b) => a.since - b.since);
   if (first === undefined) return null;
-  return `${first.kind === 'no-process' ? 'no process for' : 'one waits'} ${formatAge(now - first.since)}`;
+  return `${first.kind === 'no-process' ? 'no process for' : 'one waits for'} ${formatAge(now - first.since)}`;
 }
 
 interface KpiProps {

@@ -59,7 +59,7 @@ function describeProblem(problem: Problem, now: number): string {
     failed !== undefined && ended !== undefined ? `${failed} of ${ended} failed in 5 min` : undefined,
     pending === undefined ? undefined : `${pending} pending`,
     count === undefined ? undefined : formatCount(count, ...(countedBy[kind] ?? (['dead letter'] as const))),
-    active === undefined ? undefined : `${formatCount(active, 'running event')} released`,
+    !active ? undefined : `${formatCount(active, 'running event')} released`,
     version === undefined ? undefined : `needs version ${version}`,
     lastError === undefined ? undefined : `${lastError.name}: ${lastError.message}`,
     since === undefined ? undefined : `since ${formatAge(since, now)}`,
