@@ -60,10 +60,8 @@ export interface RunLinkProps extends Pick<TypeLinkProps, 'type' | 'query'> {
 export function RunLink({ id, kind, type, query }: RunLinkProps): JSX.Element {
   return (
     <>
-      <TypeLink class="view-table-name" kind={kind} type={type} query={query} />
-      <span class="view-table-note">
-        <IdLink id={id} name={kind === 'workflow' ? 'run' : 'event'} query={query} />
-      </span>
+      <TypeLink class="view-table-name" kind={kind} type={type} query={query} />{' '}
+      <IdLink id={id} name={kind === 'workflow' ? 'run' : 'event'} query={query} />
     </>
   );
 }

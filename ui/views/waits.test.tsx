@@ -1,4 +1,4 @@
-import { screen } from '@testing-library/preact';
+import { screen, within } from '@testing-library/preact';
 import { expect, test } from 'vitest';
 import type { WaitIntrospection } from '../../server/dashboard/protocol.js';
 import { groupBy } from '../shared/lists.js';
@@ -67,5 +67,32 @@ test('the age of the oldest approval of a tool stands there although others are 
   api.waits = async () => ({ now: SERVER_NOW, waits, approvals: 3, suspended: 3, isTruncated: true, truncated });
   const page = await openPage(api, '#/waits');
   expect(screen.getByText('refund').closest('tr')?.textContent).toBe('refund 2 or more · the oldest waits for 10 min');
+  page.close();
+});
+
+test.each<[Partial<WaitIntrospection['step']>, string, string[]]>([
+  [{ kind: 'event', waitsFor: { since: 0, event: { type: 'paid' } } }, 'event paid', []],
+  [{ kind: 'invoke', waitsFor: { since: 0, runId: '0123456789' } }, 'run 01234567', ['#/requests/0123456789']],
+  [
+    { kind: 'event', waitsFor: { since: 0, event: { type: 'paid' }, runId: '0123456789' } },
+    'event paid or run 01234567',
+    ['#/requests/0123456789'],
+  ],
+  [{ kind: 'sleep', waitsFor: { since: 0, dueAt: 1 } }, 'its time', []],
+  [{ kind: 'run', waitsFor: { since: 0, dueAt: 1 } }, 'the next attempt', []],
+])('%j waits for %s, a child run by its link', async (step, text, links) => {
+  const api = createFakeApi([]);
+  const wait = waitOf('abc', 'fulfil', 'scanned');
+  const waits = [{ ...wait, step: { ...wait.step, ...step } }];
+  const body = { now: SERVER_NOW, waits, approvals: 0, suspended: 1, isTruncated: false, truncated: [] };
+  api.waits = async () => body;
+  const page = await openPage(api, '#/waits');
+  const header = screen.getByRole('rowheader', { name: /shop/ });
+  const [target] = header.querySelector('.muted')?.textContent?.split('Copy') ?? [];
+  expect(target).toBe(`shop · ${text}`);
+  const hrefs = within(header)
+    .getAllByRole('link')
+    .map((link: HTMLElement) => link.getAttribute('href'));
+  expect(hrefs).toEqual(['#/requests/abc', ...links]);
   page.close();
 });

@@ -6,7 +6,7 @@ import { formatAge } from '../format/duration.js';
 import { approveCode } from '../format/hub-code.js';
 import { formatCount } from '../format/number.js';
 import { CopyCode } from '../shared/copy-button.js';
-import { IdLink, TypeLink } from '../shared/links.js';
+import { IdLink, RunLink, TypeLink } from '../shared/links.js';
 import { groupBy } from '../shared/lists.js';
 import { Name } from '../shared/name.js';
 import { Ago, MomentAndAge } from '../shared/times.js';
@@ -14,7 +14,7 @@ import { LoadedView } from '../shared/view-section.js';
 import { BoundedRows, type BoundedRowsProps, ViewTable, ViewTableCell } from '../shared/view-table.js';
 import type { Monitor } from '../state/monitor.js';
 import type { Navigation } from '../state/navigation.js';
-import { waitText } from '../workflows/workflow-summary.js';
+import { WaitTarget } from '../workflows/run-list.js';
 import { stepPath } from './trace-rows.js';
 
 export interface WaitsProps {
@@ -200,9 +200,18 @@ function WaitRow({ wait, now, query, children }: RowProps & { children?: JSX.Ele
   return (
     <tr>
       <th scope="row">
-        {isApproval && <TypeLink class="view-table-name" kind={kind} type={type} query={query} />}{' '}
-        <IdLink id={id} name={kind === 'workflow' ? 'run' : 'event'} query={query} />{' '}
-        <bdi class="muted">{isApproval ? step.name : `${service} · ${waitText(step)}`}</bdi>
+        {isApproval ? (
+          <>
+            <RunLink id={id} kind={kind} type={type} query={query} /> <bdi class="muted">{step.name}</bdi>
+          </>
+        ) : (
+          <>
+            <IdLink id={id} name={kind === 'workflow' ? 'run' : 'event'} query={query} />{' '}
+            <bdi class="muted">
+              {service} · <WaitTarget step={step} query={query} />
+            </bdi>
+          </>
+        )}
       </th>
       <ViewTableCell label="Since">
         <Ago at={since} now={now} />

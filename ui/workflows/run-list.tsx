@@ -9,7 +9,7 @@ import { sumOf } from '../shared/lists.js';
 import { lookOf, StateLabel } from '../shared/states.js';
 import { Ago } from '../shared/times.js';
 import { useKept } from '../shared/use-element.js';
-import { type State, stepState, waitText } from './workflow-summary.js';
+import { type State, stepState } from './workflow-summary.js';
 
 export interface RunListProps {
   readonly runs: readonly RunIntrospection[];
@@ -92,7 +92,7 @@ interface RunLineProps extends Omit<RunListProps, 'runs'> {
 function RunLine({ run, repeatsError, serverNow, query }: RunLineProps): JSX.Element {
   const { id, status, attempt, acceptedAt, endedAt, inbox } = run;
   const error = repeatsError ? undefined : run.error;
-  const note = error === undefined ? waitNote(run, serverNow) : undefined;
+  const wait = run.steps.findLast((step) => step.waitsFor !== undefined && !ENDED.includes(step.status));
   return (
     <li class="run">
       <div class="run-line">
@@ -109,7 +109,7 @@ function RunLine({ run, repeatsError, serverNow, query }: RunLineProps): JSX.Ele
           {attempt > 1 && <span class="muted"> · attempt {attempt}</span>}
         </p>
       )}
-      {note !== undefined && <p class="run-note muted">{note}</p>}
+      {wait && !error && <RunWait step={wait} serverNow={serverNow} query={query} />}
       {inbox !== undefined && inbox.dropped > 0 && (
         <p class="run-note tone-stale">
           {counted(inbox.dropped, 'received event was', 'received events were')} dropped: a run keeps at most 1,000
@@ -179,16 +179,37 @@ function growOf(durationMs: number): number {
   return Number(Math.max(1, durationMs).toPrecision(2));
 }
 
-/** Returns the condition that a run waits for; `undefined` if it does not wait. */
-function waitNote({ steps }: RunIntrospection, serverNow: number): string | undefined {
-  const step = steps.findLast((each) => stepState(each) === 'suspended' || each.status === 'retrying');
-  if (step?.waitsFor === undefined) return undefined;
-  const { since, dueAt } = step.waitsFor;
-  return [
-    `waits for ${waitText(step)}`,
-    `for ${formatAge(serverNow - since)}`,
-    ...(dueAt === undefined ? [] : [`until ${formatMoment(dueAt, Date.now())}`]),
-  ].join(' · ');
+interface RunWaitProps {
+  readonly step: StepIntrospection;
+  readonly serverNow: number;
+  readonly query: string;
+}
+
+/** Condition that a run waits for, since when and until when. */
+function RunWait({ step, serverNow, query }: RunWaitProps): JSX.Element {
+  const { since = serverNow, dueAt } = step.waitsFor ?? {};
+  return (
+    <p class="run-note muted">
+      waits for <WaitTarget step={step} query={query} /> · for {formatAge(serverNow - since)}
+      {dueAt !== undefined && ` · until ${formatMoment(dueAt, Date.now())}`}
+    </p>
+  );
+}
+
+/** Condition that a step waits for. A child run is a link. */
+export function WaitTarget({ step, query }: Pick<RunWaitProps, 'step' | 'query'>): JSX.Element {
+  const { event, runId } = step.waitsFor ?? {};
+  const time = step.kind === 'sleep' ? 'its time' : 'the next attempt';
+  return (
+    <>
+      {event ? `event ${event.type}${runId === undefined ? '' : ' or '}` : runId === undefined && time}
+      {runId !== undefined && (
+        <>
+          run <IdLink id={runId} name="run" query={query} />
+        </>
+      )}
+    </>
+  );
 }
 
 /** Part of a run that one step took. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import type { StepIntrospection, StepStatus } from '../../server/dashboard/protocol.js';
+import type { StepStatus } from '../../server/dashboard/protocol.js';
 import { runOf, workflowOf } from '../testing/test-data.js';
-import { stagesOf, summarizeSteps, waitText } from './workflow-summary.js';
+import { stagesOf, summarizeSteps } from './workflow-summary.js';
 
 /** Returns the summary of a step with these statuses in its runs. */
 function summaryOf(...newestFirst: readonly StepStatus[]) {
@@ -68,17 +68,4 @@ test('steps with the same stage are one stage, and a function is one step', () =
   expect(summarizeSteps(workflowOf('w', [], { runs }))).toMatchObject([
     { name: 'function', status: 'suspended', failureRatio: 0.5, runs: { completed: 1, failed: 1, suspended: 1 } },
   ]);
-});
-
-test.each<[Partial<StepIntrospection>, string]>([
-  [{ kind: 'event', waitsFor: { since: 0, event: { type: 'paid' } } }, 'event paid'],
-  [{ kind: 'invoke', waitsFor: { since: 0, runId: '0123456789' } }, 'run 01234567'],
-  [
-    { kind: 'event', waitsFor: { since: 0, event: { type: 'paid' }, runId: '0123456789' } },
-    'event paid or run 01234567',
-  ],
-  [{ kind: 'sleep', waitsFor: { since: 0, dueAt: 1 } }, 'its time'],
-  [{ kind: 'run', waitsFor: { since: 0, dueAt: 1 } }, 'the next attempt'],
-])('%j waits for %s', (step, text) => {
-  expect(waitText({ name: 's', kind: 'sleep', status: 'waiting', ...step })).toBe(text);
 });

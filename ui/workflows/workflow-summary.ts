@@ -106,16 +106,6 @@ export function stepState({ status, waitsFor }: StepIntrospection): State {
   return status === 'waiting' && waitsFor !== undefined ? 'suspended' : status;
 }
 
-/** Returns what a step waits for, in words. */
-export function waitText({ kind, waitsFor: { event, runId } = { since: 0 } }: StepIntrospection): string {
-  const targets = [
-    ...(event === undefined ? [] : [`event ${event.type}`]),
-    ...(runId === undefined ? [] : [`run ${runId.slice(0, 8)}`]),
-  ];
-  if (targets.length > 0) return targets.join(' or ');
-  return kind === 'sleep' ? 'its time' : 'the next attempt';
-}
-
 /** Event that is emitted when another event or a workflow run ends. */
 export interface FollowUp {
   readonly when: 'success' | 'failure' | 'complete';
