@@ -141,6 +141,42 @@ test('on a phone, status, duration, age and id of a run share a line', { tag: '@
   await expectNoOverflow(page);
 });
 
+test('the bar of a run shows steps where they ran, those at the same time below each other', {
+  tag: '@any-width',
+}, async ({ page, serve }) => {
+  const [pack, print] = [createGate(), createGate()];
+  const { origin, hub } = await serve({
+    register: (shop) => {
+      shop.event({ type: 'parcel.scanned' });
+      shop.workflow(
+        createWorkflow({
+          name: 'fulfil',
+          run: async ({ step }) => {
+            await Promise.all([step.run('pack', () => pack.pass()), step.run('print', () => print.pass())]);
+            await step.waitForEvent('scanned', 'parcel.scanned', { key: 'parcel', timeoutMs: 86_400_000 });
+          },
+        }),
+      );
+    },
+  });
+  await hub.startWorkflow('fulfil', {});
+  await Promise.all([pack.entered, print.entered]);
+  await page.goto(`${origin}/#/workflows/fulfil?every=1`);
+  print.open();
+  await expectRun(page, /^print: completed/, /^running: running/);
+  pack.open();
+  await expectRun(page, /^print: completed/, /^pack: completed/, /^scanned: suspended/);
+  const boxOf = async (step: string): Promise<{ x: number; y: number; width: number; height: number }> => {
+    const segment = page.getByRole('list', { name: 'Steps' }).getByRole('listitem').filter({ hasText: step });
+    return (await segment.boundingBox()) ?? { x: 0, y: 0, width: 0, height: 0 };
+  };
+  const [long, short, wait] = [await boxOf('pack'), await boxOf('print'), await boxOf('scanned')];
+  expect(short.x).toBeLessThan(long.x + long.width);
+  expect(short.y).toBeGreaterThanOrEqual(long.y + long.height);
+  expect(wait.x).toBeGreaterThan(long.x);
+  expect(wait.y).toBe(long.y);
+});
+
 test('a workflow links to its events and back', { tag: '@any-width' }, async ({ page, serve }) => {
   const { origin } = await serve({ register: fulfilHub().register });
   await page.goto(origin);

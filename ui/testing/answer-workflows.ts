@@ -27,6 +27,7 @@ function runAnswer(
 ): RunIntrospection {
   const names = ['pick', 'pack', 'label the parcel', 'ship'];
   const last = durations.length;
+  let endedAt = now - 90_000;
   return {
     id,
     service: 'shop',
@@ -36,14 +37,19 @@ function runAnswer(
     acceptedAt: now - 90_000,
     ...((status === 'completed' || status === 'failed') && { endedAt: now - 60_000 }),
     ...(status === 'failed' && { error: { name: 'FatalError', message: 'the carrier does not know the address' } }),
-    steps: names.map((name, index) => ({
-      name,
-      kind: 'run',
-      status: index < last ? 'completed' : index > last ? 'waiting' : status === 'suspended' ? 'waiting' : status,
-      ...(index === last &&
-        status === 'suspended' && { waitsFor: { since: now - 80_000, event: { type: 'parcel.scanned' } } }),
-      ...(index < last && { durationMs: durations[index] ?? 0 }),
-    })),
+    steps: names.map((name, index) => {
+      const durationMs = durations[index];
+      const startedAt = endedAt;
+      endedAt += durationMs ?? 0;
+      return {
+        name,
+        kind: 'run',
+        status: index < last ? 'completed' : index > last ? 'waiting' : status === 'suspended' ? 'waiting' : status,
+        ...(index === last &&
+          status === 'suspended' && { waitsFor: { since: startedAt, event: { type: 'parcel.scanned' } } }),
+        ...(durationMs !== undefined && { startedAt, endedAt, durationMs }),
+      };
+    }),
   };
 }
 

@@ -140,26 +140,29 @@ export function workflowOf(
   return { name, steps: steps.map((step) => ({ name: step, kind: 'step' })), metrics: countsOf(), runs: [], ...rest };
 }
 
-/** Returns a run with the given status of each step. */
+/** Returns a run with the given status of each step. Those with a duration ran one after another. */
 export function runOf(
   id: string,
   status: RunIntrospection['status'],
   steps: readonly (readonly [name: string, status: StepStatus, durationMs?: number])[],
   rest: Partial<RunIntrospection> = {},
 ): RunIntrospection {
+  const acceptedAt = SERVER_NOW - 5_000;
+  let endedAt = acceptedAt;
   return {
     id,
     service: 'shop',
     requestId: `request of ${id}`,
     status,
     attempt: 1,
-    acceptedAt: SERVER_NOW - 5_000,
-    steps: steps.map(([name, state, durationMs]) => ({
-      name,
-      kind: 'run',
-      status: state,
-      ...(durationMs !== undefined && { durationMs }),
-    })),
+    acceptedAt,
+    steps: steps.map(([name, state, durationMs]) => {
+      const step = { name, kind: 'run', status: state } as const;
+      if (durationMs === undefined) return step;
+      const startedAt = endedAt;
+      endedAt += durationMs;
+      return { ...step, startedAt, endedAt, durationMs };
+    }),
     ...rest,
   };
 }

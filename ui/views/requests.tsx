@@ -17,9 +17,10 @@ import { Ago } from '../shared/times.js';
 import { EmptyState, TableSkeleton } from '../shared/view-section.js';
 import type { Monitor } from '../state/monitor.js';
 import { type Navigation, viewPath } from '../state/navigation.js';
+import type { TimeSpan } from '../workflows/step-bars.js';
 import { ExplanationList } from './explanation.js';
 import { BUCKETS, busyRows, foldTurns, isWithin, joinElements, totalMs, traceAxis, waitsIn } from './trace-axis.js';
-import { spanOf, type TraceRow, type TraceSpan, traceRows } from './trace-rows.js';
+import { spanOf, type TraceRow, traceRows } from './trace-rows.js';
 import { TraceTable } from './trace-table.js';
 
 export interface RequestViewProps {
@@ -93,7 +94,7 @@ interface TraceProps {
 
 function Trace({ trace, id, transport, now, query }: TraceProps): JSX.Element {
   const { events, isTruncated, missingCauses } = trace;
-  const [zoom, setZoom] = useState<TraceSpan | null>(null);
+  const [zoom, setZoom] = useState<TimeSpan | null>(null);
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
   // Times of the body and of the page's clock may differ by a second.
   const at = Math.max(now, trace.now);
@@ -205,9 +206,9 @@ function TraceFacts({ trace: { events }, spent, ms }: { trace: RequestTrace; spe
 
 interface TraceOverviewProps {
   readonly rows: readonly TraceRow[];
-  readonly span: TraceSpan;
-  readonly zoom: TraceSpan | null;
-  readonly onZoom: (zoom: TraceSpan) => void;
+  readonly span: TimeSpan;
+  readonly zoom: TimeSpan | null;
+  readonly onZoom: (zoom: TimeSpan) => void;
 }
 
 const OVERVIEW_HEIGHT = 32;

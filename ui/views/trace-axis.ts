@@ -2,22 +2,15 @@ import { niceCeiling, TICK_STEPS } from '../charts/chart-shape.js';
 import { formatDuration } from '../format/duration.js';
 import { formatCount, formatPercent } from '../format/number.js';
 import { sumOf } from '../shared/lists.js';
-import {
-  type Bar,
-  isBusy,
-  joinPeriods,
-  stepPath,
-  type TraceRow,
-  type TraceSpan,
-  type TraceState,
-} from './trace-rows.js';
+import { type Bar, isBusy, joinPeriods, type TimeSpan } from '../workflows/step-bars.js';
+import { stepPath, type TraceRow, type TraceState } from './trace-rows.js';
 
 /** Axis that shows times in percent of its width. Cut waits are as wide as their mark. */
 export interface TraceAxis {
   /** Time that the axis covers, in epoch milliseconds. */
-  readonly span: TraceSpan;
+  readonly span: TimeSpan;
   /** Waits that are cut out. */
-  readonly cuts: readonly TraceSpan[];
+  readonly cuts: readonly TimeSpan[];
   /** Returns the place of a time in percent. */
   place(at: number): number;
 }
@@ -28,7 +21,7 @@ const CUT_PERCENT = 2;
 const MIN_CUT = 0.05;
 
 /** Returns an axis over a span, from which waits are cut out. */
-export function traceAxis(span: TraceSpan, cuts: readonly TraceSpan[]): TraceAxis {
+export function traceAxis(span: TimeSpan, cuts: readonly TimeSpan[]): TraceAxis {
   const cutMs = totalMs(cuts);
   const percentPerMs = (100 - cuts.length * CUT_PERCENT) / Math.max(1, span.to - span.from - cutMs);
   return {
@@ -46,7 +39,7 @@ export function traceAxis(span: TraceSpan, cuts: readonly TraceSpan[]): TraceAxi
   };
 }
 
-export function totalMs(periods: readonly TraceSpan[]): number {
+export function totalMs(periods: readonly TimeSpan[]): number {
   return sumOf(periods, ({ from, to }) => to - from);
 }
 
@@ -61,9 +54,9 @@ export function tickStep({ span, cuts }: TraceAxis): number | null {
 }
 
 /** Returns the long times of a span in which no row runs. */
-export function waitsIn(span: TraceSpan, rows: readonly TraceRow[]): readonly TraceSpan[] {
+export function waitsIn(span: TimeSpan, rows: readonly TraceRow[]): readonly TimeSpan[] {
   const busy = joinPeriods(rows.flatMap(({ bars }) => bars.filter(isBusy)));
-  const waits: TraceSpan[] = [];
+  const waits: TimeSpan[] = [];
   let at = span.from;
   for (const { from, to } of [...busy, { from: span.to, to: span.to }]) {
     const end = Math.min(from, span.to);
@@ -192,7 +185,7 @@ function callsText(turn: TraceRow, all: readonly TraceRow[]): string {
 }
 
 /** Joins periods with small gaps until there are at most 60. */
-function atMost(periods: readonly TraceSpan[], totalMs: number): readonly TraceSpan[] {
+function atMost(periods: readonly TimeSpan[], totalMs: number): readonly TimeSpan[] {
   if (periods.length <= MAX_PARTS) return periods;
   const gap = totalMs / MAX_PARTS;
   const joined: { from: number; to: number }[] = [];
@@ -208,7 +201,7 @@ function atMost(periods: readonly TraceSpan[], totalMs: number): readonly TraceS
 export const BUCKETS = 120;
 
 /** Returns the number of rows that run in each part of a span, for an overview. */
-export function busyRows(rows: readonly TraceRow[], { from, to }: TraceSpan): readonly number[] {
+export function busyRows(rows: readonly TraceRow[], { from, to }: TimeSpan): readonly number[] {
   const counts = Array.from({ length: BUCKETS }, () => 0);
   const bucketOf = (at: number): number => Math.floor(((at - from) / (to - from)) * BUCKETS);
   for (const { bars, event } of rows) {
@@ -223,6 +216,6 @@ export function busyRows(rows: readonly TraceRow[], { from, to }: TraceSpan): re
 }
 
 /** Returns true for a row that has a part in a span. */
-export function isWithin({ bars }: Pick<TraceRow, 'bars'>, { from, to }: TraceSpan): boolean {
+export function isWithin({ bars }: Pick<TraceRow, 'bars'>, { from, to }: TimeSpan): boolean {
   return bars.some((bar: Bar) => bar.from < to && bar.to > from);
 }

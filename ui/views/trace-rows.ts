@@ -7,6 +7,15 @@ import type {
 } from '../../server/dashboard/protocol.js';
 import { formatCost, formatCount } from '../format/number.js';
 import { sumOf } from '../shared/lists.js';
+import {
+  type Bar,
+  isBusy,
+  isOver,
+  joinPeriods,
+  stepBars,
+  type TimeSpan,
+  WAITING_KINDS,
+} from '../workflows/step-bars.js';
 
 /** Row of a trace: an event, a run, an attempt or a step. */
 export interface TraceRow {
@@ -257,72 +266,6 @@ function runBars(whole: Bar, { steps = [], omittedSteps = 0 }: EventDetails, now
   return bars;
 }
 
-/** Returns true for a part in which something runs. */
-export function isBusy({ tone }: Bar): boolean {
-  return tone !== 'waiting' && tone !== 'cancelled';
-}
-
-/** Returns the periods that others cover, in order and apart from each other. */
-export function joinPeriods(periods: readonly TraceSpan[]): readonly TraceSpan[] {
-  const joined: { from: number; to: number }[] = [];
-  for (const { from, to } of [...periods].sort((a, b) => a.from - b.from)) {
-    const last = joined.at(-1);
-    if (last !== undefined && from <= last.to) last.to = Math.max(last.to, to);
-    else joined.push({ from, to });
-  }
-  return joined;
-}
-
-/** Kinds of steps that run no code. */
-const WAITING_KINDS: readonly string[] = ['sleep', 'event', 'invoke', 'approval'];
-
-/** State, bars and times of a step. */
-export interface StepTimes {
-  readonly state: TraceState;
-  readonly bars: readonly Bar[];
-  readonly waitedMs: number | null;
-  readonly ranMs: number | null;
-}
-
-/**
- * Returns the bars of a step. A step has no bar before its first attempt.
- *
- * @param now current time in epoch milliseconds on the server's clock
- */
-function stepBars(step: StepIntrospection, now: number): StepTimes {
-  const { kind, durationMs, endedAt, waitsFor } = step;
-  const state = stateOf(step);
-  const startedAt =
-    step.startedAt ?? waitsFor?.since ?? (endedAt === undefined ? undefined : endedAt - (durationMs ?? 0));
-  if (startedAt === undefined) return { state, bars: [], waitedMs: null, ranMs: null };
-  const to = endedAt ?? (isOver(state) ? startedAt + (durationMs ?? 0) : now);
-  const ms = Math.max(0, to - startedAt);
-  if (WAITING_KINDS.includes(kind)) {
-    const tone = state === 'failed' || state === 'cancelled' ? state : 'waiting';
-    return { state, bars: [{ from: startedAt, to, tone }], waitedMs: ms, ranMs: null };
-  }
-  const bars: Bar[] = [];
-  // Earlier attempts are not retained: the last one has its duration at the end.
-  const lastFrom = durationMs === undefined ? startedAt : Math.max(startedAt, to - durationMs);
-  if (lastFrom > startedAt) bars.push({ from: startedAt, to: lastFrom, tone: 'waiting' });
-  bars.push({
-    from: lastFrom,
-    to,
-    tone: state === 'failed' ? 'failed' : state === 'completed' ? 'completed' : 'running',
-  });
-  return { state, bars, waitedMs: lastFrom > startedAt ? lastFrom - startedAt : null, ranMs: to - lastFrom };
-}
-
-/** Returns the state of a step. A call of a tool of which the model received an error has failed. */
-function stateOf({ status, waitsFor, turn }: StepIntrospection): TraceState {
-  if (turn?.isToolError === true) return 'failed';
-  return status === 'waiting' && waitsFor !== undefined ? 'suspended' : status;
-}
-
-function isOver(state: TraceState): boolean {
-  return state === 'completed' || state === 'filtered' || state === 'failed' || state === 'cancelled';
-}
-
 /** Returns what a step waits for, or waited for when its run ended; empty if it does not wait. */
 function stepTitle({ status, waitsFor }: StepIntrospection): string {
   if (waitsFor === undefined) return '';
@@ -334,22 +277,8 @@ function stepTitle({ status, waitsFor }: StepIntrospection): string {
 /** State of a row of a trace. */
 export type TraceState = EventDetails['status'] | StepStatus | 'interrupted';
 
-/** Part of the time axis. */
-export interface Bar {
-  /** Epoch milliseconds. */
-  readonly from: number;
-  readonly to: number;
-  readonly tone: 'waiting' | 'running' | 'completed' | 'failed' | 'cancelled' | 'interrupted';
-}
-
-/** Time that a trace covers, in epoch milliseconds. */
-export interface TraceSpan {
-  readonly from: number;
-  readonly to: number;
-}
-
 /** Returns the time that bars cover, of at least one millisecond. */
-export function spanOf(rows: readonly { readonly bars: readonly Bar[] }[]): TraceSpan {
+export function spanOf(rows: readonly { readonly bars: readonly Bar[] }[]): TimeSpan {
   let [from, to] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   for (const { bars } of rows) {
     for (const bar of bars) {

@@ -2,14 +2,14 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { RunIntrospection, StepIntrospection } from '../../server/dashboard/protocol.js';
 import { formatMoment } from '../format/clock-time.js';
-import { formatAge, formatAgo, formatDuration } from '../format/duration.js';
+import { formatAge, formatAgo } from '../format/duration.js';
 import { counted, formatCount } from '../format/number.js';
 import { IdLink } from '../shared/links.js';
-import { sumOf } from '../shared/lists.js';
-import { lookOf, StateLabel } from '../shared/states.js';
+import { StateLabel } from '../shared/states.js';
 import { Ago } from '../shared/times.js';
 import { useKept } from '../shared/use-element.js';
-import { type State, stepState } from './workflow-summary.js';
+import { formatTaken, RunBar } from './run-bar.js';
+import { isOver } from './step-bars.js';
 
 export interface RunListProps {
   readonly runs: readonly RunIntrospection[];
@@ -23,8 +23,8 @@ export interface RunListProps {
 const MIN_ALIKE = 3;
 
 /**
- * Runs of a workflow, one line each, with the duration of every step as a part of a bar. Those that failed alike in a row
- * are one line, with a button that shows the others.
+ * Runs of a workflow, one line each, with their steps as a bar. Those that failed alike in a row are one line, with a button
+ * that shows the others.
  */
 export function RunList({ runs, serverNow, query }: RunListProps): JSX.Element {
   const kept = useKept();
@@ -92,13 +92,13 @@ interface RunLineProps extends Omit<RunListProps, 'runs'> {
 function RunLine({ run, repeatsError, serverNow, query }: RunLineProps): JSX.Element {
   const { id, status, attempt, acceptedAt, endedAt, inbox } = run;
   const error = repeatsError ? undefined : run.error;
-  const wait = run.steps.findLast((step) => step.waitsFor !== undefined && !ENDED.includes(step.status));
+  const wait = run.steps.findLast((step) => step.waitsFor !== undefined && !isOver(step.status));
   return (
     <li class="run">
       <div class="run-line">
         <StateLabel state={status} />
         <IdLink id={id} name="run" query={query} />
-        <Segments run={run} serverNow={serverNow} />
+        <RunBar run={run} serverNow={serverNow} />
         <span class="run-total">{formatTaken(status, (endedAt ?? serverNow) - acceptedAt)}</span>
         <Ago at={acceptedAt} now={serverNow} />
       </div>
@@ -118,65 +118,6 @@ function RunLine({ run, repeatsError, serverNow, query }: RunLineProps): JSX.Ele
       )}
     </li>
   );
-}
-
-const ENDED: readonly State[] = ['completed', 'failed', 'cancelled'];
-
-function Segments({ run, serverNow }: { run: RunIntrospection; serverNow: number }): JSX.Element {
-  const kept = useKept();
-  const segments = atMost(runSegments(run, serverNow));
-  const total = sumOf(segments, ({ durationMs }) => growOf(durationMs));
-  const items = segments.map((segment) => ({
-    ...segment,
-    isNamed: growOf(segment.durationMs) >= (segment.name.length + 2) * CHARACTER_SHARE * total,
-  }));
-  // The steps that have ended are one part, which a poll passes by.
-  const open = items.findIndex(({ status }) => !ENDED.includes(status));
-  const ended = open === -1 ? items : items.slice(0, open);
-  return (
-    <ol class="run-segments" aria-label="Steps">
-      {kept('', JSON.stringify(ended), () => (
-        <>{ended.map(segmentItem)}</>
-      ))}
-      {items.slice(ended.length).map(segmentItem)}
-    </ol>
-  );
-}
-
-/** Share of a bar that a character of a name takes. Elements for names without room would cost more than the page. */
-const CHARACTER_SHARE = 0.008;
-
-function segmentItem({ key, name, status, durationMs, isNamed }: RunSegment & { isNamed: boolean }): JSX.Element {
-  const text = `${name}: ${lookOf(status)[1].toLowerCase()}, ${formatTaken(status, durationMs)}`;
-  return (
-    <li
-      key={key}
-      class={`run-segment is-${status}${isNamed ? ' is-named' : ''}`}
-      style={{ flexGrow: growOf(durationMs) }}
-      title={text}
-    >
-      {isNamed ? (
-        <>
-          <span class="visually-hidden">{text}</span>
-          <span aria-hidden="true" class="run-segment-name">
-            {name}
-          </span>
-        </>
-      ) : (
-        text
-      )}
-    </li>
-  );
-}
-
-/** Formats a duration. That of what waits is in whole units: seconds would change every line at every poll. */
-function formatTaken(state: State, ms: number): string {
-  return state === 'waiting' || state === 'suspended' ? formatAge(ms) : formatDuration(ms);
-}
-
-/** Returns the width of a segment. Two digits: the bar of a long wait does not change at every poll. */
-function growOf(durationMs: number): number {
-  return Number(Math.max(1, durationMs).toPrecision(2));
 }
 
 interface RunWaitProps {
@@ -210,58 +151,6 @@ export function WaitTarget({ step, query }: Pick<RunWaitProps, 'step' | 'query'>
       )}
     </>
   );
-}
-
-/** Part of a run that one step took. */
-export interface RunSegment {
-  /** Identity of the step in its run. */
-  readonly key: string;
-  readonly name: string;
-  readonly status: State;
-  /** Duration; of an unfinished step the time since the last finished one. */
-  readonly durationMs: number;
-}
-
-/**
- * Returns the steps that a run has reached, with their durations. The step in which the run is or failed has the time that
- * the others leave.
- *
- * @param now current time in epoch milliseconds on the server's clock
- */
-export function runSegments(run: RunIntrospection, now: number): readonly RunSegment[] {
-  const { steps, acceptedAt, endedAt } = run;
-  const totalMs = Math.max(0, (endedAt ?? now) - acceptedAt);
-  // Of a step between two attempts, the duration is that of the last attempt.
-  const endedMs = (step: StepIntrospection): number | undefined =>
-    stepState(step) === 'retrying' ? undefined : step.durationMs;
-  const knownMs = sumOf(steps, (step) => endedMs(step) ?? 0);
-  const segments = steps.flatMap((step): RunSegment[] => {
-    const { kind, name } = step;
-    const status = stepState(step);
-    const durationMs = endedMs(step);
-    if (status === 'waiting' && durationMs === undefined) return [];
-    return [{ key: `${kind} ${name}`, name, status, durationMs: durationMs ?? Math.max(0, totalMs - knownMs) }];
-  });
-  // The step of a function that runs is recorded when it ends.
-  if (run.status !== 'active' || segments.some(({ status }) => !ENDED.includes(status))) return segments;
-  const lastEnd = Math.max(acceptedAt, ...steps.map((step) => step.endedAt ?? 0));
-  return [...segments, { key: 'now', name: 'running', status: 'active', durationMs: Math.max(0, now - lastEnd) }];
-}
-
-/** Number of segments of a bar: more are narrower than a pixel, and cost each poll as much as the rest of the page. */
-const MAX_SEGMENTS = 60;
-
-/** Joins the segments beyond the 59th into one. */
-export function atMost(segments: readonly RunSegment[]): readonly RunSegment[] {
-  if (segments.length <= MAX_SEGMENTS) return segments;
-  const rest = segments.slice(MAX_SEGMENTS - 1);
-  const joined: RunSegment = {
-    key: 'rest',
-    name: `${formatCount(rest.length)} more`,
-    status: rest.find(({ status }) => status === 'failed')?.status ?? rest.at(-1)?.status ?? 'completed',
-    durationMs: sumOf(rest, ({ durationMs }) => durationMs),
-  };
-  return [...segments.slice(0, MAX_SEGMENTS - 1), joined];
 }
 
 /** Sorts runs: failed ones first, then as they are. */

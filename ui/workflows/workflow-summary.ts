@@ -35,41 +35,40 @@ const NONE: Readonly<Record<State, number>> = {
 export function summarizeSteps({ steps, runs }: WorkflowOverview): readonly StepSummary[] {
   if (steps.length === 0) return [summarizeFunction(runs)];
   return steps.map(({ name, agent }) => {
-    // Newest first. A run of an older definition may lack the step.
+    // A run of an older definition may lack the step.
     const reached = runs.flatMap((run) => run.steps.find((step) => step.name === name) ?? []);
-    const counts = { ...NONE };
-    const states = reached.map(stepState);
-    for (const state of states) counts[state]++;
-    const ended = counts.completed + counts.failed;
-    return {
+    return summarize(
       name,
       agent,
-      status: mostNotable(states),
-      runs: counts,
-      medianMs: median(
-        reached.flatMap(({ status, durationMs }) =>
-          status === 'completed' && durationMs !== undefined ? durationMs : [],
-        ),
-      ),
-      failureRatio: ended === 0 ? null : counts.failed / ended,
-    };
+      reached.map((step) => ({ state: stepState(step), durationMs: step.durationMs })),
+    );
   });
 }
 
 /** Summarizes the recent runs of a workflow as one step. */
 export function summarizeFunction(runs: readonly RunIntrospection[]): StepSummary {
-  const counts = { ...NONE };
-  for (const { status } of runs) counts[status]++;
-  const ended = counts.completed + counts.failed;
-  const durations = runs.flatMap(({ status, acceptedAt, endedAt }) =>
-    status === 'completed' && endedAt !== undefined ? endedAt - acceptedAt : [],
+  return summarize(
+    'function',
+    undefined,
+    runs.map(({ status, acceptedAt, endedAt = acceptedAt }) => ({ state: status, durationMs: endedAt - acceptedAt })),
   );
+}
+
+/** Summarizes a step by its state in each run, the newest first. */
+function summarize(
+  name: string,
+  agent: string | undefined,
+  newestFirst: readonly { readonly state: State; readonly durationMs: number | undefined }[],
+): StepSummary {
+  const counts = { ...NONE };
+  for (const { state } of newestFirst) counts[state]++;
+  const ended = counts.completed + counts.failed;
   return {
-    name: 'function',
-    agent: undefined,
-    status: mostNotable(runs.map(({ status }) => status)),
+    name,
+    agent,
+    status: mostNotable(newestFirst.map(({ state }) => state)),
     runs: counts,
-    medianMs: median(durations),
+    medianMs: median(newestFirst.flatMap(({ state, durationMs = [] }) => (state === 'completed' ? durationMs : []))),
     failureRatio: ended === 0 ? null : counts.failed / ended,
   };
 }
@@ -101,8 +100,9 @@ function median(values: readonly number[]): number | null {
 /** State of a run or of a step on the page. A suspended step waits for a time, an event or another run. */
 export type State = StepStatus | RunIntrospection['status'];
 
-/** Returns the state of a step. */
-export function stepState({ status, waitsFor }: StepIntrospection): State {
+/** Returns the state of a step. A call of a tool of which the model received an error has failed. */
+export function stepState({ status, waitsFor, turn }: StepIntrospection): State {
+  if (turn?.isToolError === true) return 'failed';
   return status === 'waiting' && waitsFor !== undefined ? 'suspended' : status;
 }
 
