@@ -12,6 +12,7 @@ const body = {
   workflow: 'fulfil',
   runs: [
     placed('new', 'completed'),
+    placed('queued', 'waiting'),
     placed('runs', 'active'),
     placed('retries', 'active', 'ship'),
     placed('waits', 'suspended', 'paid'),
@@ -23,10 +24,11 @@ const body = {
 };
 
 it.each<[RunFilter, string | null, string[]]>([
-  ['all', null, ['failed', 'new', 'runs', 'retries', 'waits', 'waits for long']],
+  ['all', null, ['failed', 'new', 'queued', 'runs', 'retries', 'waits', 'waits for long']],
   ['failed', null, ['failed']],
-  ['waiting', null, ['waits for long', 'waits', 'retries']],
-  ['running', null, ['runs', 'retries']],
+  ['waiting', null, ['queued']],
+  ['suspended', null, ['waits for long', 'waits']],
+  ['active', null, ['runs', 'retries']],
   ['completed', null, ['new']],
   ['all', 'ship', ['failed', 'retries']],
   ['all', 'paid', ['waits', 'waits for long']],

@@ -4,6 +4,7 @@ import type { PlacedRun, WorkflowOverview } from '../../server/dashboard/protoco
 import type { WorkflowRuns } from '../api/decode-views.js';
 import { formatCount } from '../format/number.js';
 import { Segments, Select } from '../shared/choices.js';
+import { lookOf } from '../shared/states.js';
 import type { Monitor } from '../state/monitor.js';
 import { LIVE, RetainedRuns, runPeriods } from './retained-runs.js';
 import { failedFirst, RunList } from './run-list.js';
@@ -18,25 +19,10 @@ export interface OpenWorkflowProps {
   readonly query: string;
 }
 
-/** Runs that the list shows. */
-export type RunFilter = 'all' | 'failed' | 'waiting' | 'running' | 'completed';
+/** Status of the runs that the list shows. */
+export type RunFilter = 'all' | PlacedRun['status'];
 
-const FILTERS: readonly RunFilter[] = ['all', 'failed', 'waiting', 'running', 'completed'];
-const FILTER_LABEL: Record<RunFilter, string> = {
-  all: 'All',
-  failed: 'Failed',
-  waiting: 'Waiting',
-  running: 'Running',
-  completed: 'Completed',
-};
-
-const FILTER_STATUS: Record<RunFilter, readonly PlacedRun['status'][]> = {
-  all: [],
-  failed: ['failed'],
-  waiting: ['waiting', 'suspended'],
-  running: ['active'],
-  completed: ['completed'],
-};
+const FILTERS: readonly RunFilter[] = ['all', 'failed', 'waiting', 'suspended', 'active', 'completed'];
 
 /** Maximum number of waiting runs that the server reads. */
 const MAX_WAITING = 1_000;
@@ -100,7 +86,7 @@ export function OpenWorkflow({ workflow, body, monitor, query }: OpenWorkflowPro
           <Segments
             label="Status of the runs"
             options={FILTERS}
-            nameOf={(each) => FILTER_LABEL[each]}
+            nameOf={(each) => (each === 'all' ? 'All' : lookOf(each)[1])}
             value={filter}
             onChange={show}
           />
@@ -119,34 +105,35 @@ export function OpenWorkflow({ workflow, body, monitor, query }: OpenWorkflowPro
             </button>
           )}
         </div>
-        {isRetained && (
+        {isRetained ? (
           <RetainedRuns
             workflow={workflow.name}
-            status={FILTER_STATUS[filter]}
+            status={filter === 'all' ? [] : [filter]}
             period={period}
             listRuns={listRuns}
             serverNow={monitor.serverNow.value}
             query={query}
           />
-        )}
-        {isRetained ? null : runs.length === 0 ? (
-          <p class="muted">No such run is retained.</p>
         ) : (
-          <RunList runs={shown} serverNow={monitor.serverNow.value} query={query} />
-        )}
-        {!isRetained && (
-          <div class="run-filters">
-            {shown.length < runs.length && (
-              <button type="button" class="button" onClick={() => setLong(true)}>
-                Show all {formatCount(runs.length)} runs
-              </button>
+          <>
+            {runs.length === 0 ? (
+              <p class="muted">No such run is retained.</p>
+            ) : (
+              <RunList runs={shown} serverNow={monitor.serverNow.value} query={query} />
             )}
-            {listRuns !== null && step === null && (
-              <button type="button" class="button" onClick={() => setChosen('all')}>
-                All retained runs
-              </button>
-            )}
-          </div>
+            <div class="run-filters">
+              {shown.length < runs.length && (
+                <button type="button" class="button" onClick={() => setLong(true)}>
+                  Show all {formatCount(runs.length)} runs
+                </button>
+              )}
+              {listRuns !== null && step === null && (
+                <button type="button" class="button" onClick={() => setChosen('all')}>
+                  All retained runs
+                </button>
+              )}
+            </div>
+          </>
         )}
       </div>
     </>
@@ -158,24 +145,16 @@ export function selectRuns(body: WorkflowRuns, filter: RunFilter, step: string |
   // A run that waits is listed with its waiting steps alone.
   const known = new Set(body.runs.map(runKey));
   const others = body.waiting.filter((run) => !known.has(runKey(run)));
-  // The newest runs first; of those that wait, the oldest wait.
-  const waiting = new Map([...body.waiting, ...body.runs.filter(isWaiting)].map((run) => [runKey(run), run]));
-  const candidates = filter === 'waiting' ? [...waiting.values()] : failedFirst([...body.runs, ...others]);
-  return candidates.filter((run) => matches(run, filter) && (step === null || run.at.includes(step)));
+  // The newest runs first; of those that are suspended, the oldest wait.
+  const suspended = new Map([...body.waiting, ...body.runs].map((run) => [runKey(run), run]));
+  const candidates = filter === 'suspended' ? [...suspended.values()] : failedFirst([...body.runs, ...others]);
+  return candidates.filter(
+    ({ status, at }) => (filter === 'all' || status === filter) && (step === null || at.includes(step)),
+  );
 }
 
 function runKey({ id, service }: PlacedRun): string {
   return `${service.length} ${service}${id}`;
-}
-
-function isWaiting({ status, at }: PlacedRun): boolean {
-  return status === 'suspended' || status === 'waiting' || (status === 'active' && at.length > 0);
-}
-
-function matches(run: PlacedRun, filter: RunFilter): boolean {
-  if (filter === 'all') return true;
-  if (filter === 'waiting') return isWaiting(run);
-  return run.status === (filter === 'running' ? 'active' : filter);
 }
 
 function graphPeriod({ newest, failed, waiting }: WorkflowRuns['read']): string {
@@ -197,7 +176,7 @@ function listPeriod(
   const { suspended = 0, failed } = metrics;
   if (step !== null) return 'that wait or failed in the step';
   if (filter === 'failed') return `the last ${formatCount(read.failed)} of ${formatCount(failed)} since start`;
-  if (filter === 'waiting' && suspended > waiting.length) {
+  if (filter === 'suspended' && suspended > waiting.length) {
     return `the ${formatCount(waiting.length)} that wait longest of ${formatCount(suspended)}`;
   }
   const first = read.failed === 0 ? '' : `the last ${formatCount(read.failed)} that failed, then `;
