@@ -113,10 +113,9 @@ test('a failed run shows its step and its error', { tag: '@any-width' }, async (
   await expect(page.getByText('FatalError no such address')).toBeVisible();
 });
 
-test('on a phone, status, duration, age and id of a run share a line', { tag: '@any-width' }, async ({
-  page,
-  serve,
-}) => {
+test('on a phone, a workflow is two lines, and status, duration, age and id of a run share one', {
+  tag: '@any-width',
+}, async ({ page, serve }) => {
   await page.setViewportSize({ width: 320, height: 700 });
   const { register, pick, ship } = fulfilHub();
   const { origin, hub } = await serve({ register });
@@ -126,6 +125,9 @@ test('on a phone, status, duration, age and id of a run share a line', { tag: '@
   await page.goto(`${origin}/#/workflows?every=1`);
   const trend = page.getByRole('row', { name: /^fulfil/ }).locator('.trend > .trend-received');
   await expect(trend).toHaveAttribute('d', /^M\d/);
+  const row = page.getByRole('row', { name: /^fulfil/ });
+  await expect.poll(async () => (await row.boundingBox())?.height).toBeLessThan(90);
+  await expect(page.getByRole('columnheader', { name: 'Pending now' })).toBeVisible();
   await page.getByRole('link', { name: 'fulfil' }).click();
   const run = page.getByRole('list', { name: 'Recent runs' }).getByRole('listitem').first();
   await expect(run.getByText('Completed', { exact: true })).toBeVisible();

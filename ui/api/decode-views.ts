@@ -51,7 +51,7 @@ export type AgentRun = Omit<AgentRunIntrospection, 'steps'>;
 export type AgentRuns = Omit<AgentRunsBody, 'protocol' | 'agent' | 'runs'> & { readonly runs: readonly AgentRun[] };
 
 /** Parts of the body of `GET /api/introspection?workflow=` that the page reads. */
-export type WorkflowRuns = Omit<WorkflowRunsBody, 'protocol'>;
+export type WorkflowRuns = Omit<WorkflowRunsBody, 'protocol' | 'workflow'>;
 
 // A newer server may have kinds and states that this page does not know.
 const runFields = { id: string, type: string, service: string, requestId: string };
@@ -145,9 +145,7 @@ export type RunList = Omit<RunListBody, 'protocol' | 'workflow'>;
 
 export const runList: Decoder<RunList> = object<RunList>({
   now: number,
-  runs: array(
-    object<Omit<ListedRun, 'neededVersion'>>({ ...recordedRun, isDeadLetter: optional(boolean as Decoder<true>) }),
-  ),
+  runs: array(object<Omit<ListedRun, 'neededVersion' | 'isDeadLetter'>>(recordedRun)),
   after: optional(string),
 });
 
@@ -155,7 +153,6 @@ const placedRuns = array(object<Omit<PlacedRun, 'neededVersion'>>({ ...recordedR
 
 export const workflowRuns: Decoder<WorkflowRuns> = object<WorkflowRuns>({
   now: number,
-  workflow: string,
   runs: placedRuns,
   waiting: placedRuns,
   steps: reachedSteps,

@@ -2,10 +2,10 @@ import type { JSX } from 'preact';
 import type { CounterOf } from '../../server/dashboard/protocol.js';
 import { exactCount, formatCount, UNKNOWN } from '../format/number.js';
 
-/** Count, shortened if it is large. The title then has the exact value. */
+/** Count, shortened if it is large. The title then has the exact value. In tables, 0 stands back. */
 export function Count({ value }: { value: number }): JSX.Element {
   return (
-    <span class="count" title={exactCount(value)}>
+    <span class="count" data-any={value > 0} title={exactCount(value)}>
       {formatCount(value)}
     </span>
   );

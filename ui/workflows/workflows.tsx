@@ -54,7 +54,7 @@ export function Workflows({ monitor, navigation }: WorkflowsProps): JSX.Element 
       {open !== undefined ? (
         <WorkflowCard key={open.name} workflow={open} monitor={monitor} query={query} />
       ) : (
-        <ViewTable caption="Workflows" columns={COLUMNS} class="workflows-table">
+        <ViewTable caption="Workflows" columns={COLUMNS} class="is-short workflows-table">
           {[...workflows]
             .sort((a, b) => rankOf(a) - rankOf(b))
             .map((workflow) => (
@@ -68,12 +68,14 @@ export function Workflows({ monitor, navigation }: WorkflowsProps): JSX.Element 
 
 const COLUMNS = [
   'Workflow',
-  'Last run',
   'Trend, 20 min',
-  'Waiting, now',
-  'Running, now',
   'Failed, 5 min',
+  'Failure rate, 5 min',
+  'Pending, now',
+  'Suspended, now',
+  'Running, now',
   'p50, 10 runs',
+  'Last run',
 ] as const;
 
 interface WorkflowProps {
@@ -86,9 +88,10 @@ interface WorkflowProps {
 function WorkflowRow({ workflow, monitor, query }: WorkflowProps): JSX.Element {
   const { name, description, metrics, recent, runs } = workflow;
   const [last] = runs;
-  const { pending, active = 0 } = metrics;
+  const { pending, suspended, active } = metrics;
   const counts = recent?.last5Min;
-  const failed = counts === undefined ? 0 : counts.failed - counts.cancelled;
+  const failed = counts && counts.failed - counts.cancelled;
+  const isFailing = !!failed;
   return (
     <tr>
       <th scope="row">
@@ -96,31 +99,42 @@ function WorkflowRow({ workflow, monitor, query }: WorkflowProps): JSX.Element {
         {description && <ViewTableNote>{description}</ViewTableNote>}
         <Problems workflow={workflow} monitor={monitor} />
       </th>
+      <ViewTableCell label="Trend, 20 min">{recent && <TrendChart trend={trendOf(recent.minutes)} />}</ViewTableCell>
+      <CountCell label="Failed, 5 min" value={failed} isFailed={isFailing} />
+      <ViewTableCell label="Failure rate, 5 min" isFailed={isFailing}>
+        <span data-any={isFailing}>{formatPercent(counts ? failureRatio(counts) : null)}</span>
+      </ViewTableCell>
+      <CountCell label="Pending, now" value={pending} />
+      <CountCell label="Suspended, now" value={suspended} />
+      <CountCell label="Running, now" value={active} />
+      <ViewTableCell label="p50, 10 runs">{formatDuration(summarizeFunction(runs).medianMs)}</ViewTableCell>
       <ViewTableCell label="Last run">
         {last === undefined ? (
           UNKNOWN
         ) : (
           <>
-            <StateLabel state={last.status} />
-            <ViewTableNote>
+            <StateLabel state={last.status} />{' '}
+            <span class="muted">
               <Ago at={last.acceptedAt} now={monitor.serverNow.value} />
-            </ViewTableNote>
+            </span>
           </>
         )}
       </ViewTableCell>
-      <ViewTableCell label="Trend, 20 min">{recent && <TrendChart trend={trendOf(recent.minutes)} />}</ViewTableCell>
-      <ViewTableCell label="Waiting, now">
-        <Count value={pending - active} />
-      </ViewTableCell>
-      <ViewTableCell label="Running, now">
-        <Count value={active} />
-      </ViewTableCell>
-      <ViewTableCell label="Failed, 5 min" isFailed={failed > 0}>
-        {counts === undefined ? UNKNOWN : <Count value={failed} />}
-        {counts !== undefined && failed > 0 && <ViewTableNote>{formatPercent(failureRatio(counts))}</ViewTableNote>}
-      </ViewTableCell>
-      <ViewTableCell label="p50, 10 runs">{formatDuration(summarizeFunction(runs).medianMs)}</ViewTableCell>
     </tr>
+  );
+}
+
+interface CountCellProps {
+  readonly label: string;
+  readonly value: number | undefined;
+  readonly isFailed?: boolean;
+}
+
+function CountCell({ label, value, isFailed = false }: CountCellProps): JSX.Element {
+  return (
+    <ViewTableCell label={label} isFailed={isFailed}>
+      {value === undefined ? UNKNOWN : <Count value={value} />}
+    </ViewTableCell>
   );
 }
 
@@ -155,7 +169,7 @@ function WorkflowCard({ workflow, monitor, query }: WorkflowProps): JSX.Element 
   return (
     <article class="card workflow" aria-label={name}>
       <div class="workflow-head">
-        <h3 class="workflow-name">
+        <h3 class="section-title">
           <bdi>{name}</bdi>
         </h3>
         {description && <p class="muted">{description}</p>}
@@ -184,11 +198,10 @@ function WorkflowCard({ workflow, monitor, query }: WorkflowProps): JSX.Element 
 }
 
 /** Returns the runs of a workflow that the counts have, as of no time: until all are loaded, or in a snapshot. */
-function latestRuns({ name, runs, reached = [] }: WorkflowOverview): WorkflowRuns {
+function latestRuns({ runs, reached = [] }: WorkflowOverview): WorkflowRuns {
   const failed = runs.filter(({ status }) => status === 'failed').length;
   return {
     now: 0,
-    workflow: name,
     runs: runs.map((run) => ({ ...run, at: [] })),
     waiting: [],
     steps: reached,
