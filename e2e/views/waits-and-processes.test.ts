@@ -93,7 +93,7 @@ test('waits show run, tool, start, time limit and the code that approves', async
 
   await approval.getByRole('link', { name: id.slice(0, 8) }).click();
   await expect(page.getByRole('heading', { name: /^ticket\.opened [\da-f]{8}-/ })).toBeVisible();
-  await expect(page.getByRole('row', { name: /turn 3/ })).toContainText('1,640 in, 212 out · 0.0021');
+  await expect(page.getByRole('row', { name: /turn 3/ })).toContainText('1,640 in, 212 out · cost 0.0021');
   await page.goBack();
   await hub.emit(decided, { approvalId, approved: true });
   await expect(page.getByRole('heading', { name: 'Approvals' })).toBeHidden();
@@ -147,8 +147,12 @@ test('an agent shows its recent runs, and each run its turns and tool calls', as
   const runs = page.getByRole('table', { name: /^Recent runs of support/ });
   const run = runs.getByRole('row', { name: /ticket\.opened/ });
   await expect(run.locator('[data-label="Status"]')).toHaveText('Suspended');
-  await expect(run.locator('[data-label="Turns"]')).toHaveText('32 tool calls');
-  await expect(run.locator('[data-label="Tokens"]')).toHaveText('5,556cost 0.0062');
+  await expect(run.locator('[data-label="Turns"]')).toHaveText('3');
+  await expect(run.locator('[data-label="Tool calls"]')).toHaveText('2');
+  await expect(run.locator('[data-label="Tokens"]')).toHaveText('5,556');
+  await expect(run.locator('[data-label="Cost"]')).toHaveText('0.0062');
+  // One line; on a phone two, of which the second is the figures.
+  await expect.poll(async () => (await run.boundingBox())?.height).toBeLessThan(76);
   const agent = page.getByRole('table', { name: /^Agents/ }).getByRole('row', { name: /support/ });
   await expect(agent.locator('[data-label="Cost"]')).toHaveText('0.0062');
 
@@ -157,7 +161,7 @@ test('an agent shows its recent runs, and each run its turns and tool calls', as
   await run.getByRole('link', { name: /^[\da-f]{8}$/ }).click();
   const names = page.locator('.trace-name');
   const folded = [
-    /turn 1find_order (<1|\d+) ms1,640 in, 212 out · 0\.0021/,
+    /turn 1find_order (<1|\d+) ms1,640 in, 212 out · cost 0\.0021/,
     /turn 2model/,
     /mailtool.*the model received an error/,
     /turn 3model/,
@@ -301,12 +305,16 @@ test('new views: headings, tables with captions, and a text for each state', { t
     - heading "Recent runs of support the latest 20" [level=3]
     - table "Recent runs of support, newest first":
       - rowgroup:
-        - row "Run Status Turns Tokens Took Started"
+        - row "Run Status Turns Tool calls Tokens Cost Took Started"
       - rowgroup:
         - row:
           - rowheader
           - cell "Suspended"
-          - cell "3 2 tool calls"
+          - cell "3"
+          - cell "2"
+          - cell "5,556"
+          - cell "0.0062"
+          - cell /^so far/
   `);
   // A process measures it from its first report on.
   await expect.poll(async () => (await hub.processes())[0]?.loopBusy).toBeDefined();

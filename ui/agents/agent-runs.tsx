@@ -1,13 +1,13 @@
 import type { JSX } from 'preact';
 import type { AgentRun } from '../api/decode-views.js';
 import { formatDuration } from '../format/duration.js';
-import { counted, formatCost } from '../format/number.js';
+import { formatCost, UNKNOWN } from '../format/number.js';
 import { Count } from '../shared/counts.js';
 import { RunLink } from '../shared/links.js';
 import { StateLabel } from '../shared/states.js';
 import { Ago } from '../shared/times.js';
 import { LoadedContent } from '../shared/view-section.js';
-import { BoundedRows, ViewTable, ViewTableCell, ViewTableNote } from '../shared/view-table.js';
+import { ViewTable, ViewTableCell, ViewTableNote } from '../shared/view-table.js';
 import type { Monitor } from '../state/monitor.js';
 
 export interface AgentRunsProps {
@@ -17,10 +17,7 @@ export interface AgentRunsProps {
   readonly query: string;
 }
 
-const RUN_COLUMNS = ['Run', 'Status', 'Turns', 'Tokens', 'Took', 'Started'] as const;
-
-/** Number of runs that are shown first. */
-const SHOWN_RUNS = 10;
+const RUN_COLUMNS = ['Run', 'Status', 'Turns', 'Tool calls', 'Tokens', 'Cost', 'Took', 'Started'] as const;
 
 /** Latest recorded runs of an agent. The request of each shows its turns. */
 export function AgentRuns({ agent, monitor, query }: AgentRunsProps): JSX.Element {
@@ -38,17 +35,19 @@ export function AgentRuns({ agent, monitor, query }: AgentRunsProps): JSX.Elemen
         hint="Runs of agents in events, workflows and pipelines appear here."
       >
         {({ runs, now }) => (
-          <ViewTable caption={`Recent runs of ${agent}, newest first`} columns={RUN_COLUMNS} class="agent-runs-table">
-            <BoundedRows items={runs} limit={SHOWN_RUNS} noun="runs" columns={RUN_COLUMNS.length}>
-              {(run) => (
-                <RunRow
-                  key={JSON.stringify([run.id, run.service, run.step])}
-                  run={run}
-                  now={Math.max(now, monitor.serverNow.value)}
-                  query={query}
-                />
-              )}
-            </BoundedRows>
+          <ViewTable
+            caption={`Recent runs of ${agent}, newest first`}
+            columns={RUN_COLUMNS}
+            class="is-short agent-runs-table"
+          >
+            {runs.map((run) => (
+              <RunRow
+                key={JSON.stringify([run.id, run.service, run.step])}
+                run={run}
+                now={Math.max(now, monitor.serverNow.value)}
+                query={query}
+              />
+            ))}
           </ViewTable>
         )}
       </LoadedContent>
@@ -82,15 +81,17 @@ function RunRow({ run, now, query }: RunRowProps): JSX.Element {
       </ViewTableCell>
       <ViewTableCell label="Turns">
         <Count value={turns} />
-        {toolCalls > 0 && <ViewTableNote>{counted(toolCalls, 'tool call')}</ViewTableNote>}
+      </ViewTableCell>
+      <ViewTableCell label="Tool calls">
+        <Count value={toolCalls} />
       </ViewTableCell>
       <ViewTableCell label="Tokens">
         <Count value={usage.totalTokens} />
-        {usage.cost !== undefined && <ViewTableNote>cost {formatCost(usage.cost)}</ViewTableNote>}
       </ViewTableCell>
+      <ViewTableCell label="Cost">{usage.cost === undefined ? UNKNOWN : formatCost(usage.cost)}</ViewTableCell>
       <ViewTableCell label="Took">
+        {!isOver && <span class="muted">so far </span>}
         {formatDuration((isOver ? lastAt : now) - startedAt)}
-        {!isOver && <ViewTableNote>so far</ViewTableNote>}
       </ViewTableCell>
       <ViewTableCell label="Started">
         <Ago at={startedAt} now={now} />

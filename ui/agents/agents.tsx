@@ -39,7 +39,7 @@ export function Agents({ monitor, navigation }: AgentsProps): JSX.Element {
     <ViewSection
       view="agents"
       store={store}
-      aside={<span class="panel-period">since start · approvals now</span>}
+      aside={<span class="panel-period">since start · approvals now · cost in the currency of the prices</span>}
       isEmpty={agents.length === 0}
       unknown={shown.length === 0 ? open : null}
       hint={
@@ -67,19 +67,6 @@ export interface AgentTableProps {
   readonly query: string;
 }
 
-const AGENT_COLUMNS = [
-  'Agent',
-  'Model',
-  'Runs',
-  'Failure rate',
-  'Tokens per run',
-  'p95',
-  'Tokens',
-  'Cost',
-  'Approvals',
-  'Used by',
-] as const;
-
 /** Table of agents. Its columns sort. */
 function AgentTable({ agents, usesOf, open, query }: AgentTableProps): JSX.Element {
   const [sorted, order] = useSorted(agents, ({ name }) => name, 'Tokens', {
@@ -87,15 +74,15 @@ function AgentTable({ agents, usesOf, open, query }: AgentTableProps): JSX.Eleme
     Model: ({ model }) => model,
     Runs: (agent) => summarizeRuns(agent).total,
     'Failure rate': (agent) => summarizeRuns(agent).failureRatio,
-    Tokens: ({ tokenUsage }) => tokenUsage.totalTokens,
     'Tokens per run': (agent) => perRun(agent.tokenUsage.totalTokens, summarizeRuns(agent).begun),
-    Cost: ({ tokenUsage }) => tokenUsage.cost ?? null,
     p95: ({ durationMs }) => durationMs?.p95 ?? null,
+    Tokens: ({ tokenUsage }) => tokenUsage.totalTokens,
+    Cost: ({ tokenUsage }) => tokenUsage.cost ?? null,
     Approvals: ({ approvalsWaiting = null }) => approvalsWaiting,
   });
   const tokens = sumOf(agents, ({ tokenUsage }) => tokenUsage.totalTokens);
   return (
-    <ViewTable caption="Agents" columns={AGENT_COLUMNS} class="agents-table" order={order}>
+    <ViewTable caption="Agents" columns={[...order.sortable, 'Used by']} class="agents-table" order={order}>
       {sorted.map((agent) => (
         <AgentRow
           key={agent.name}

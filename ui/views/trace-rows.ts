@@ -297,7 +297,7 @@ function turnFacts({ kind, turn, error }: StepIntrospection): readonly string[] 
     ...(usage === undefined
       ? []
       : [`${formatCount(usage.promptTokens)} in, ${formatCount(usage.completionTokens)} out`]),
-    ...(usage?.cost === undefined ? [] : [formatCost(usage.cost)]),
+    ...(usage?.cost === undefined ? [] : [`cost ${formatCost(usage.cost)}`]),
     ...(kind === 'approval' ? ['approval'] : []),
     ...(isToolError === true ? ['the model received an error'] : []),
     ...(error === undefined ? [] : [`${error.name}: ${error.message}`]),
