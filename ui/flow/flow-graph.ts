@@ -23,6 +23,8 @@ export interface FlowNode extends FlowCounts {
   readonly isPaused: boolean;
   /** It needs attention, apart from failures. */
   readonly needsAttention: boolean;
+  /** Last due time of a schedule, in epoch milliseconds. */
+  readonly dueAt?: number | undefined;
   /** Number of event types and workflows in a group; 1 of others. */
   readonly size: number;
   /** Counts since the start, whose growth moves the dots. */
@@ -59,6 +61,11 @@ export interface FlowSource {
   readonly schedules: readonly Schedule[];
   /** Service that handles each event type and workflow, by `flowId`. */
   readonly serviceOf: ReadonlyMap<string, string>;
+}
+
+/** Returns true for a node that fails, waits for a person, or is paused. */
+export function isTroubled(node: FlowNode | undefined): boolean {
+  return node !== undefined && (node.failed > 0 || node.needsAttention || node.isPaused);
 }
 
 /** Number of nodes from which they are grouped by prefix. */
@@ -119,7 +126,7 @@ function wholeGraph({ events, workflows, schedules, serviceOf }: FlowSource): Fl
       edges.push({ from: flowId('workflow', parent), to, relation: 'invoke', count: null });
     }
   }
-  for (const { name, service, emit, start, paused } of schedules) {
+  for (const { name, service, emit, start, paused, lastDueAt } of schedules) {
     const id = flowId('schedule', name);
     nodes.set(id, {
       id,
@@ -130,6 +137,7 @@ function wholeGraph({ events, workflows, schedules, serviceOf }: FlowSource): Fl
       needsAttention: false,
       size: 1,
       pending: 0,
+      dueAt: lastDueAt,
       ...NONE,
       total: NONE,
     });
@@ -167,7 +175,7 @@ function groupByPrefix({ nodes, edges }: FlowGraph): FlowGraph {
     if (group !== undefined) join(group, node);
     else {
       const id = flowId('group', `${node.service} ${prefix}`);
-      group = { ...node, id, kind: 'group', name: prefix, total: { ...node.total } };
+      group = { ...node, id, kind: 'group', name: prefix, dueAt: undefined, total: { ...node.total } };
       ofService.set(prefix, group);
       groups.push(group);
     }
@@ -197,12 +205,6 @@ type Group = { -readonly [Name in Exclude<keyof FlowNode, 'total'>]: FlowNode[Na
 function join(group: Group, node: FlowNode): void {
   group.isPaused &&= node.isPaused;
   group.needsAttention ||= node.needsAttention;
-  group.size += 1;
-  group.received += node.received;
-  group.completed += node.completed;
-  group.failed += node.failed;
-  group.pending += node.pending;
-  group.total.received += node.total.received;
-  group.total.completed += node.total.completed;
-  group.total.failed += node.total.failed;
+  for (const name of ['size', 'received', 'completed', 'failed', 'pending'] as const) group[name] += node[name];
+  for (const name of ['received', 'completed', 'failed'] as const) group.total[name] += node.total[name];
 }

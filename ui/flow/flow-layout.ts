@@ -109,22 +109,22 @@ export function layoutFlow({ nodes, edges }: FlowGraph, available: number): Flow
         bottom = Math.max(bottom, top + NODE_HEIGHT + ROW_GAP);
       }
     }
-    // As wide as what is above, and wider if there are many.
+    // As wide as what is above, or as there is room.
     const given =
-      above === undefined ? leftOf(Math.max(1, ranked.length)) - columnGap - leftOf(0) : above.width - 2 * PADDING;
+      above !== undefined
+        ? above.width - 2 * PADDING
+        : ranked.length > 0
+          ? leftOf(ranked.length) - columnGap - leftOf(0)
+          : Math.max(unit, LOOSE_WIDTH);
     const fitting = Math.max(1, Math.floor((given + ROW_GAP) / (LOOSE_WIDTH + ROW_GAP)));
-    const looseColumns = above === undefined ? Math.max(fitting, Math.ceil(loose.length / 36)) : fitting;
     const looseWidth = (given - (fitting - 1) * ROW_GAP) / fitting;
     for (const index of ranked.keys()) columns.push({ left: leftOf(index), bottom });
-    for (let index = Math.max(ranked.length, fitting); index < looseColumns; index += 1) {
-      columns.push({ left: leftOf(0) + index * (looseWidth + ROW_GAP), bottom });
-    }
     const start = bottom + (ranked.length > 0 && loose.length > 0 ? 2 * ROW_GAP : 0);
     for (const [index, node] of loose.entries()) {
       placed.set(node.id, {
         node,
-        x: leftOf(0) + (index % looseColumns) * (looseWidth + ROW_GAP),
-        y: start + Math.floor(index / looseColumns) * (LOOSE_HEIGHT + LOOSE_GAP),
+        x: leftOf(0) + (index % fitting) * (looseWidth + ROW_GAP),
+        y: start + Math.floor(index / fitting) * (LOOSE_HEIGHT + LOOSE_GAP),
         width: looseWidth,
         height: LOOSE_HEIGHT,
       });
