@@ -84,7 +84,7 @@ export interface Readiness {
 
 const maxProblems = 50;
 const minFailingShare = 0.01;
-/** Number of failures from which they rank by it; fewer of them are the last of their severity. */
+/** Number of failures from which they rank by it; fewer of them come after what waits for long. */
 const minFailures = 5;
 const minBacklog = 100;
 const longWaitMs = 5 * minuteMs;
@@ -124,8 +124,8 @@ export type HealthSource = Pick<
  *
  * A paused target is no problem, except for its dead letters, approvals and versions.
  *
- * Errors come before warnings, and in each of them lost processes, then the problem of the most events first. Less than 5
- * failures come last.
+ * The worst come first: errors; lost processes and events that wait for long; failures of less than 5 events; what remains.
+ * Among these the problem of the most events comes first.
  */
 export function computeHealth(source: HealthSource): Health {
   const { now, startedAt } = source.hub;
@@ -157,7 +157,7 @@ export function computeHealth(source: HealthSource): Health {
         }),
       ),
   ].sort(worstFirst);
-  const isFailing = problems[0]?.severity === 'error';
+  const isFailing = problems.some(({ severity }) => severity === 'error');
   return {
     status: isFailing ? 'failing' : problems.length > 0 ? 'degraded' : 'ok',
     problems: problems.slice(0, maxProblems),
@@ -286,8 +286,8 @@ function waitingProblem(
 }
 
 /**
- * Returns the start of the minute since which as many events were received as given, and so the first of as many that
- * wait. If these are more than the known minutes have, the acceptance of the oldest pending event.
+ * Returns the end of the minute in which the first of the newest events was received, as many as given: so many wait. If
+ * these are more than the known minutes have, the acceptance of the oldest pending event.
  */
 function waitingSince(
   events: number,
@@ -301,7 +301,7 @@ function waitingSince(
     count += each;
     minute -= 1;
   }
-  return count < events ? oldestPendingAt : Math.max(minute * minuteMs, oldestPendingAt ?? 0);
+  return count < events ? oldestPendingAt : Math.max(Math.min(now, (minute + 1) * minuteMs), oldestPendingAt ?? 0);
 }
 
 /**
@@ -396,17 +396,17 @@ function failedIn({ failed, cancelled }: PeriodCounts): number {
 }
 
 function worstFirst(a: Problem, b: Problem): number {
-  if (a.severity !== b.severity) return a.severity === 'error' ? -1 : 1;
   return (
-    Number(isFew(a)) - Number(isFew(b)) ||
-    impact(b) - impact(a) ||
-    share(b) - share(a) ||
-    kinds.indexOf(a.kind) - kinds.indexOf(b.kind)
+    rank(a) - rank(b) || impact(b) - impact(a) || share(b) - share(a) || kinds.indexOf(a.kind) - kinds.indexOf(b.kind)
   );
 }
 
-function isFew({ kind, failed = 0 }: Problem): boolean {
-  return kind === 'failing' && failed < minFailures;
+const urgent: ReadonlySet<ProblemKind> = new Set(['lost-process', 'backlog', 'oldest-pending']);
+
+function rank({ kind, severity, failed = 0 }: Problem): number {
+  if (kind === 'failing' && failed < minFailures) return 2;
+  if (severity === 'error') return 0;
+  return urgent.has(kind) ? 1 : 3;
 }
 
 function share({ failed = 0, ended = 1 }: Problem): number {
