@@ -90,8 +90,8 @@ test('the period that has not ended is a part of its own, at the rate of the tim
   expect(current.line).toBe('M50 0L75 0H100');
   expect(past.failures).toBe('');
   expect(current.failures).toContain('v-24');
-  const early = chartShape(at(5_999), 100, 100);
-  expect(early.current.line).toBe('M50 80L75 80H100');
+  const early = chartShape(at(14_999), 100, 100);
+  expect(early.current.line).toBe('M50 0L75 0H100');
   expect(early.current.failures).toContain('v-24');
 });
 

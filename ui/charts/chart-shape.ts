@@ -62,12 +62,16 @@ export function chartShape(
 ): ChartShape {
   const slot = width / Math.max(1, points.length);
   const failed = points.map((point) => perSecond(point.failed, point));
-  const unit = unitOf(Math.max(0, ...points.map((point) => perSecond(point.received, point))));
+  const known = [...points.entries()].filter(([, { coveredMs }]) => coveredMs > 0);
+  // A period that has just begun does not change the scale.
+  const rated = known.length === 1 ? points : points.filter(hasRate);
+  const unit = unitOf(Math.max(0, ...rated.map((point) => perSecond(point.received, point))));
   const read = VALUE_OF[mode];
   const first = points.map((point) => read(point, unit));
+  const scaled = rated.map((point) => read(point, unit));
   const second = mode === 'latency' ? points.map(({ waitP95Ms }) => waitP95Ms) : [];
   const before = yesterday.map((point) => (point === undefined ? null : read(point, unit)));
-  const top = niceCeiling(Math.max(0, ...[...first, ...second, ...before].map((value) => value ?? 0)));
+  const top = niceCeiling(Math.max(0, ...[...scaled, ...second, ...before].map((value) => value ?? 0)));
   const maxFailed = Math.max(0, ...failed) * unit.factor;
   const failedTop = maxFailed === 0 ? 0 : niceCeiling(maxFailed);
   const firstKnown = points.findIndex(({ coveredMs }) => coveredMs > 0);
@@ -75,7 +79,6 @@ export function chartShape(
   const unknown = mode === 'count' ? unknownPart(points[firstKnown], firstKnown) : firstKnown;
   const knownFrom = firstKnown === -1 ? width : round(unknown * slot);
   const heightOf = (value: number): number => round(plotHeight - (value / top) * plotHeight);
-  const known = [...points.entries()].filter(([, { coveredMs }]) => coveredMs > 0);
   /** Lays out some of the known points, from `from` with the height of the point before. */
   const shapesOf = (isCurrent: boolean, from: number, fromHeight: number | undefined): Shapes => {
     let [line, failures] = ['', ''];
