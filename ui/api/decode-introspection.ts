@@ -111,7 +111,7 @@ export interface Introspection extends Omit<ColumnsBody, 'protocol' | 'schedules
 export type Schedule = Omit<NonNullable<ColumnsBody['schedules']>[number], 'catchUp' | 'lastId'>;
 
 /** Description of the hub. `now` is the time at which the body was built. */
-export type HubInfo = ColumnsBody['hub'];
+export type HubInfo = Omit<ColumnsBody['hub'], 'processes'>;
 
 const namedError = object<NonNullable<RunIntrospection['error']>>({ name: string, message: string });
 
@@ -232,7 +232,6 @@ export const introspection: Decoder<Introspection> = object<Introspection>({
     version: string,
     startedAt: nullable(number),
     now: number,
-    processes: optional(number),
   }),
   health: object<HealthBody>({
     status: oneOf<HealthBody['status']>(['ok', 'degraded', 'failing']),

@@ -83,7 +83,7 @@ function ViewLinks({ store, navigation }: ViewLinksProps): JSX.Element {
     agents: store.agents.value.length,
     waits: approvalsOf(store) || undefined,
     schedules: store.schedules.value.length,
-    processes: store.hub.value?.processes,
+    processes: undefined,
   };
   return (
     <nav class="views" aria-label="Views">

@@ -51,7 +51,7 @@ export function FlowLink({ node, now, isLoose, service, note, isRepeated, isOpen
         {note && <span>{note}</span>}
         {!isRepeated && (
           <>
-            {dueAt !== undefined && <span>due {formatAgo(now - dueAt)}</span>}
+            {dueAt !== undefined && <span>last {formatAgo(now - dueAt)}</span>}
             {/* A line has room for two facts, beside a name for one. */}
             {received > 0 && !(isLoose && failed + pending > 0) && <span>{formatRate(received / seconds)}</span>}
             {failed > 0 ? (

@@ -61,7 +61,7 @@ test('sources with trouble come first and stay, and types without ways are shown
     'declined, event8/min25.0% failed',
     'ordered, event1/s',
     'paid, eventon success1/s',
-    'hourly, scheduleshopdue 1 min ago',
+    'hourly, scheduleshoplast 1 min ago',
     'counted, eventwhen due1/s',
   ]);
   // What begins to fail joins the list, and what has recovered stays where it was.
