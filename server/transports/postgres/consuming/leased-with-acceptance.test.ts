@@ -104,33 +104,46 @@ it('events start while the outcomes of others are on their way, of which there i
   const { shop, held } = await startShop(1);
   const client = await admin.connect();
   onTestFinished(() => client.release());
-  await client.query('BEGIN');
-  const orders = Array.from({ length: 40 }, () => envelope('order'));
+  const sent: string[] = [];
   const committing: Promise<unknown>[] = [];
-  for (const order of orders) {
-    await shop.publish([order]);
-    const last = held[committing.length];
-    if (last === undefined) continue;
-    // Nobody records its outcome until the transaction ends.
-    await client.query('SELECT FROM hubline.events WHERE seq = $1 FOR UPDATE', [seqOf(last)]);
-    committing.push(Promise.resolve(last.commit(completed)));
-  }
-  // One runs, after the first one, and at most 3 outcomes before it are on their way. A claim that is under way leases none.
-  expect(held.length).toBeGreaterThan(1);
-  expect(held.length).toBeLessThanOrEqual(1 + 3);
-  await client.query('COMMIT');
-  await expect
-    .poll(async () => {
-      await Promise.all(committing);
-      for (const delivery of held.slice(committing.length))
-        committing.push(Promise.resolve(delivery.commit(completed)));
-      return committing.length;
-    })
-    .toBe(orders.length);
-  await Promise.all(committing);
-  expect(idsOf(held)).toEqual(orders.map(({ id }) => id));
+  /** Emits 10 events while nobody records outcomes, and then ends them. Returns the number of those that started meanwhile. */
+  const startedMeanwhile = async (): Promise<number> => {
+    const before = held.length;
+    await client.query('BEGIN');
+    for (let emitted = 0; emitted < 10; emitted += 1) {
+      const order = envelope('order');
+      sent.push(order.id);
+      await shop.publish([order]);
+      const last = held[committing.length];
+      if (last === undefined) continue;
+      // Nobody records its outcome until the transaction ends.
+      await client.query('SELECT FROM hubline.events WHERE seq = $1 FOR UPDATE', [seqOf(last)]);
+      committing.push(Promise.resolve(last.commit(completed)));
+    }
+    const started = held.length - before;
+    await client.query('COMMIT');
+    await expect
+      .poll(async () => {
+        await Promise.all(committing);
+        for (const delivery of held.slice(committing.length))
+          committing.push(Promise.resolve(delivery.commit(completed)));
+        return committing.length;
+      })
+      .toBe(sent.length);
+    await Promise.all(committing);
+    return started;
+  };
+  let started: number;
+  // Before the process listens, its acceptance lets it look for events. A claim that is under way with the outcome of an event
+  // waits as long, and leaves the slot to none.
+  do {
+    started = await startedMeanwhile();
+    // One runs, and at most 3 outcomes before it are on their way.
+    expect(started).toBeLessThanOrEqual(1 + 3);
+  } while (started < 2);
+  expect(idsOf(held)).toEqual(sent);
   const [counts] = await shop.counts.get(['order']);
-  expect(counts?.total).toMatchObject({ received: 40, completed: 40, pending: 0, active: 0 });
+  expect(counts?.total).toMatchObject({ received: sent.length, completed: sent.length, pending: 0, active: 0 });
 });
 
 it('a claim names the queues that have more, and no others', async () => {
