@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { type BatchLimits, TickBatch } from './tick-batch.js';
 
 function upTo(maxSize: number): BatchLimits<number> {
@@ -14,6 +14,32 @@ it('sends the items of one turn together, and resolves each with its own reply',
   expect(await Promise.all([1, 2, 3, 4].map((item) => batch.add(item)))).toEqual(['1', '2', '3', '4']);
   expect(await batch.add(5)).toBe('5');
   expect(sent).toEqual([[1, 2, 3], [4], [5]]);
+});
+
+it('sends patient items together, at the latest with the next one that is not', async () => {
+  const sent: number[][] = [];
+  const batch = new TickBatch<number, number>(upTo(9), async (items) => {
+    sent.push([...items]);
+    return items;
+  });
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+  const patient = [batch.add(1, true)];
+  await turn();
+  patient.push(batch.add(2, true));
+  expect(sent).toEqual([]);
+  const urgent = batch.add(3);
+  await turn();
+  expect(sent).toEqual([[1, 2, 3]]);
+  expect(await Promise.all([...patient, urgent])).toEqual([1, 2, 3]);
+  const later = [batch.add(4, true), batch.add(5, true)];
+  await vi.advanceTimersByTimeAsync(1);
+  expect(await Promise.all(later)).toEqual([4, 5]);
+  expect(sent).toEqual([
+    [1, 2, 3],
+    [4, 5],
+  ]);
 });
 
 it('rejects all items of a batch that could not be sent, and no others', async () => {

@@ -7,6 +7,8 @@ export interface BatchLimits<TItem> {
   weigh(item: TItem): number;
 }
 
+const patienceMs = 1;
+
 /** Collects the items of one turn of the event loop and sends them in one round trip. */
 export class TickBatch<TItem, TReply> {
   readonly #send: (items: readonly TItem[]) => Promise<readonly TReply[]>;
@@ -14,6 +16,8 @@ export class TickBatch<TItem, TReply> {
   readonly #oneAtATime: boolean;
   #pending: Pending<TItem, TReply>[] = [];
   #isSending = false;
+  #isScheduled = false;
+  #timer: NodeJS.Timeout | undefined;
 
   /**
    * @param send returns one reply per item, in their order
@@ -29,14 +33,27 @@ export class TickBatch<TItem, TReply> {
     this.#send = send;
   }
 
-  add(item: TItem): Promise<TReply> {
-    if (this.#pending.length === 0 && !this.#isSending) setImmediate(() => void this.#flush());
+  /** @param isPatient nothing waits for the reply: the item may go with those of the next millisecond */
+  add(item: TItem, isPatient = false): Promise<TReply> {
+    if (!this.#isSending && !this.#isScheduled) this.#schedule(isPatient);
     return new Promise((resolve, reject) => {
       this.#pending.push({ item, resolve, reject });
     });
   }
 
+  #schedule(isPatient: boolean): void {
+    const flush = (): void => void this.#flush();
+    if (isPatient) this.#timer ??= setTimeout(flush, patienceMs);
+    else {
+      this.#isScheduled = true;
+      setImmediate(flush);
+    }
+  }
+
   async #flush(): Promise<void> {
+    this.#isScheduled = false;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
     const limits = { ...this.#limits, weigh: ({ item }: Pending<TItem, TReply>) => this.#limits.weigh(item) };
     this.#isSending = this.#oneAtATime;
     do {

@@ -18,8 +18,9 @@ import { Upkeep } from './upkeep.js';
 
 // Largest whole number of a function of Postgres.
 const maxSlots = 2 ** 31 - 1;
-// Outcomes that may be on their way while more starts, of a process with fewer slots: each takes a session of the pool.
-const leastUnrecorded = 3;
+// Outcomes that may be on their way while more starts, of a process with fewer slots: those of a turn take a session of the
+// pool.
+const leastUnrecorded = 6;
 
 /** Parts that a consumer shares with the other parts of its connection. */
 export interface ConsumerParts {
@@ -94,6 +95,7 @@ export class Consumer implements NotificationListener, EventStarter {
       () => this.#member,
       () => parts.runs.registered,
       (ms) => this.#wakeIn(ms),
+      (queue) => this.#isClosing || this.#open.size > 0 || this.#limited.has(queue),
       (args, freed) => this.#conclude(args, freed),
     );
     this.#lost = new LostEvents(this.#recorder, logger);

@@ -27,12 +27,14 @@ export class OutcomeRecorder {
   readonly wakeIn: (ms: number) => void;
   readonly #member: () => number;
   #deadline = Number.POSITIVE_INFINITY;
+  readonly #isAwaited: (queue: number) => boolean;
   readonly #batch: TickBatch<RecordedOutcome, CommitResult>;
 
   /**
    * @param member returns the id of the connection
    * @param registered returns a promise that resolves when callers that wait for ends are registered
    * @param wakeIn called with the milliseconds after which a wait resolves
+   * @param isAwaited returns true if events wait for the slot of one of this queue
    * @param conclude makes the call that records outcomes, of which some free the slots of their deliveries
    */
   constructor(
@@ -41,12 +43,14 @@ export class OutcomeRecorder {
     member: () => number,
     registered: () => Promise<unknown>,
     wakeIn: (ms: number) => void,
+    isAwaited: (queue: number) => boolean,
     conclude: (args: readonly Argument[], freed: ReadonlySet<number>) => Promise<unknown>,
   ) {
     this.database = database;
     this.service = service;
     this.wakeIn = wakeIn;
     this.#member = member;
+    this.#isAwaited = isAwaited;
     this.#batch = new TickBatch(callLimits, async (outcomes) => {
       await registered();
       const list = `[${outcomes.map(({ json }) => json).join()}]`;
@@ -75,9 +79,17 @@ export class OutcomeRecorder {
     this.#deadline = performance.now() + closeLimitMs;
   }
 
-  /** Records an outcome. @param isOverdue the handler keeps the slots of its type and its key */
-  conclude(seq: number, token: number, outcome: Outcome, isOverdue: boolean): Promise<CommitResult> {
+  /**
+   * Records an outcome.
+   *
+   * @param isOverdue the handler keeps the slots of its type and its key
+   * @param queue queue of an event that is no run
+   */
+  conclude(seq: number, token: number, outcome: Outcome, isOverdue: boolean, queue?: number): Promise<CommitResult> {
     const json = JSON.stringify({ ...outcomeFields(outcome), seq, token, isOverdue });
-    return this.#batch.add({ json, freed: isOverdue || token === 0 ? undefined : token });
+    const isLast = outcome.status === 'completed' && outcome.followUps.length === 0;
+    // With others, it takes a part of the time and of the writes.
+    const isPatient = isLast && !isOverdue && queue !== undefined && !this.#isAwaited(queue);
+    return this.#batch.add({ json, freed: isOverdue || token === 0 ? undefined : token }, isPatient);
   }
 }

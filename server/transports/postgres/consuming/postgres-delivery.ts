@@ -132,7 +132,8 @@ export class PostgresDelivery implements Delivery {
     this.#hasReturned = handlerEnd === undefined && token !== 0;
     try {
       if (this.#open > 0) await this.#calls;
-      const result = await this.#recorder.conclude(this.seq, token, outcome, handlerEnd !== undefined);
+      const queue = this.isRun ? undefined : this.queue;
+      const result = await this.#recorder.conclude(this.seq, token, outcome, handlerEnd !== undefined, queue);
       this.#mayBeReady = outcome.status !== 'completed' && outcome.status !== 'failed';
       // Another outcome may have been recorded first, while the handler ran.
       this.#holdsSlot = (handlerEnd !== undefined && !this.isRun) || (token !== 0 && result !== 'ok');
