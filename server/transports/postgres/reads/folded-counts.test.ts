@@ -5,7 +5,8 @@ import { contractStage } from '../../contract/contract-stage.js';
 import { startTestPostgres } from '../postgres-stage.fixture.js';
 
 const { admin, harness } = await startTestPostgres();
-const { consume } = contractStage(() => harness());
+// No heartbeat, and so no upkeep that takes the minutes.
+const { consume } = contractStage(() => harness({ lockDurationMs: 600_000 }));
 
 const sessions = await Promise.all([0, 1, 2].map(() => admin.connect()));
 afterAll(() => {
