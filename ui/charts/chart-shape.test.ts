@@ -90,9 +90,12 @@ test('the period that has not ended is a part of its own, at the rate of the tim
   expect(current.line).toBe('M50 0L75 0H100');
   expect(past.failures).toBe('');
   expect(current.failures).toContain('v-24');
-  const early = chartShape(at(14_999), 100, 100);
+  const early = chartShape(at(5_999), 100, 100);
   expect(early.current.line).toBe('M50 0L75 0H100');
   expect(early.current.failures).toContain('v-24');
+  // From a quarter of it on, it has a rate, and a part in the scale.
+  const lines = [14_999, 15_000].map((ms) => chartShape(at(ms), 100, 100).current.line);
+  expect(lines).toEqual(['M50 0L75 0H100', 'M50 50L75 0H100']);
 });
 
 test('a hub that started in the current period has no other part', () => {

@@ -1,11 +1,14 @@
 import type { ChartMode } from '../state/navigation.js';
-import { MIN_PART, type Point, perSecond } from './history-points.js';
+import { type Point, perSecond } from './history-points.js';
 
 /** Heights of the failure lane and of the gap above it in pixels. */
 export const LANE_GAP = 10;
 export const LANE_HEIGHT = 24;
 
 const MIN_BAR = 1;
+
+/** Part of the current period from which its rate is drawn beside those of others. */
+const RATED_PART = 0.25;
 
 /** Minimum height of a bar in the failure lane, so that one failure shows beside hundreds. */
 const FLOOR = 2;
@@ -154,7 +157,7 @@ function brokenLine(values: readonly (number | null)[], slot: number, heightOf: 
 
 /** Returns true if enough of a period has passed for a rate. Before, the line stays at the height of the period before. */
 function hasRate({ isCurrent, coveredMs, at, endAt }: Point): boolean {
-  return !isCurrent || coveredMs >= MIN_PART * (endAt - at);
+  return !isCurrent || coveredMs >= RATED_PART * (endAt - at);
 }
 
 /** Returns the number of slots before the first known time. */

@@ -144,7 +144,7 @@ function firstActivity({ startAt, stepMs, received, completed, failed }: History
 }
 
 /** Part of a period from which a rate is computed at least. Over less time, chance dominates. */
-export const MIN_PART = 0.25;
+const MIN_PART = 0.1;
 
 /** Returns a count of a period per second. */
 export function perSecond(count: number, { coveredMs, at, endAt }: Point): number {
