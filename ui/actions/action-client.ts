@@ -55,7 +55,7 @@ const bulk: Decoder<ActResult> = object<ActResult>({
 
 const preview = object<PreviewBody>({ count: number, isMore: boolean, ids: array(string), until: number });
 
-/** What an event or a run carries in a service, as the page shows it. */
+/** Contents of an event or a run in a service, as the page shows them. */
 export interface ServiceContents {
   readonly service: string;
   readonly contents: readonly Omit<ShownContent, 'isWithheld'>[];

@@ -71,7 +71,7 @@ interface ReplayedLetters {
   readonly errorGroup?: string;
 }
 
-/** What is known of dead letters before they are replayed. */
+/** Facts about dead letters before they are replayed. */
 interface ReplayedFacts {
   /** Error of the group. */
   readonly error?: string;

@@ -15,7 +15,7 @@ export interface PageAction {
 /** Actions of the page by name. */
 export type PageActions = Readonly<Record<'refresh' | 'pause' | 'theme' | 'snapshot' | 'help', PageAction>>;
 
-/** What the actions change, and functions that open the dialogs. */
+/** Parts of the page that the actions change, and functions that open the dialogs. */
 export interface PageActionTargets {
   readonly monitor: Monitor;
   readonly navigation: Navigation;

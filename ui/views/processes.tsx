@@ -269,7 +269,7 @@ function RunningProcesses({ hubs, ...props }: RunningProcessesProps): JSX.Elemen
   );
 }
 
-/** What the hubs of a process share. @param rows number of the hubs */
+/** Cells that the hubs of a process share. @param rows number of the hubs */
 function ProcessCells({ process, rows }: { readonly process: Hub; readonly rows: number }): JSX.Element {
   const { host, pid, version, heapBytes, loopBusy = null } = process;
   return (

@@ -33,7 +33,7 @@ export interface Problem {
   /**
    * Epoch milliseconds at which the condition began, or about then: of failures, the minute since which they have been
    * more frequent than before, absent if the last 20 minutes do not tell; without a process, the end of the last one, as
-   * far as releases tell; of a backlog, the minute in which the first event that waits was received.
+   * far as releases tell; of a backlog, the end of the minute in which the first event that waits was received.
    */
   readonly since?: number;
   /** Epoch milliseconds of its last occurrence. */

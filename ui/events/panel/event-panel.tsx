@@ -96,7 +96,7 @@ function PanelStatus({ row, body, monitor, query }: PanelStatusProps): JSX.Eleme
   );
 }
 
-/** What a person can do about what holds events. */
+/** Advice for each reason that holds events. */
 const REMEDY: Readonly<Partial<Record<Blocker['kind'], string>>> = {
   concurrency: 'See what holds it, cancel it if it hangs, or raise the concurrency.',
   'process-slots': 'Start more processes, or raise their concurrency.',
