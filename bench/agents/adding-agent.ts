@@ -28,7 +28,12 @@ export function addingAgent(): Agent {
         // The system prompt and the input, then two messages per turn.
         const call = callOf((messages.length - 2) / 2);
         if (call === undefined) return { content: 'done', usage, finishReason: 'stop' };
-        return { content: '', toolCalls: [{ ...call, name }], usage, finishReason: 'tool_calls' };
+        return {
+          content: '',
+          toolCalls: [{ id: call.id, name, arguments: call.arguments }],
+          usage,
+          finishReason: 'tool_calls',
+        };
       },
     },
     tools: [

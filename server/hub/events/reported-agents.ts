@@ -144,7 +144,7 @@ const keptHours = 25;
 export function countInHour(
   hours: AgentHour[],
   now: number,
-  { runs, tokens, cost }: Pick<AgentHour, 'runs' | 'tokens' | 'cost'>,
+  counts: Pick<AgentHour, 'runs' | 'tokens' | 'cost'>,
 ): void {
   const at = Math.floor(now / hourMs) * hourMs;
   const last = hours.at(-1);
@@ -152,19 +152,21 @@ export function countInHour(
   const isNew = last === undefined || last.at < at;
   if (isNew) {
     while (hours[0] !== undefined && hours[0].at <= at - keptHours * hourMs) hours.shift();
-    hours.push({ at, runs, tokens, ...(cost !== undefined && { cost }) });
-  } else hours[hours.length - 1] = joinHours(last, { at, runs, tokens, ...(cost !== undefined && { cost }) });
+    hours.push({ at, ...counts });
+  } else hours[hours.length - 1] = joinHours(last, counts);
 }
 
 /** Adds up two parts of an hour. The sum has a cost if each part that used tokens has one. */
-function joinHours(a: AgentHour, b: AgentHour): AgentHour {
-  const hasCost = [a, b].every(({ tokens, cost }) => tokens === 0 || cost !== undefined);
-  return {
-    at: a.at,
-    runs: a.runs + b.runs,
-    tokens: a.tokens + b.tokens,
-    ...(hasCost && a.tokens + b.tokens > 0 && { cost: (a.cost ?? 0) + (b.cost ?? 0) }),
-  };
+function joinHours(a: AgentHour, b: Pick<AgentHour, 'runs' | 'tokens' | 'cost'>): AgentHour {
+  const { at } = a;
+  const tokens = a.tokens + b.tokens;
+  const runs = a.runs + b.runs;
+  if (tokens === 0 || !hasItsCost(a) || !hasItsCost(b)) return { at, runs, tokens };
+  return { at, runs, tokens, cost: (a.cost ?? 0) + (b.cost ?? 0) };
+}
+
+function hasItsCost({ tokens, cost }: Pick<AgentHour, 'tokens' | 'cost'>): boolean {
+  return tokens === 0 || cost !== undefined;
 }
 
 function addHours(a: readonly AgentHour[], b: readonly AgentHour[]): readonly AgentHour[] {
