@@ -334,9 +334,9 @@ export interface Debounce {
   readonly maxMs?: number | undefined;
 }
 
-/** Event that a window holds. */
+/** Event that a window holds. Its delay lasts until the window closes. */
 interface Debounced {
-  readonly envelope: { readonly key?: string | undefined; readonly delayMs: number };
+  envelope: Envelope;
 }
 
 /** Debounce windows of one type: one item per key waits in each until no other item of the key arrives. */
@@ -377,9 +377,12 @@ class DebounceWindows<T extends Debounced> {
     if (this.#byKey.get(key)?.item === item) this.#byKey.delete(key);
   }
 
-  #closeTime({ envelope }: T, now: number, openedAt: number): number {
+  #closeTime(item: T, now: number, openedAt: number): number {
+    const { envelope } = item;
     const { ms, maxMs = Number.POSITIVE_INFINITY } = this.#debounce;
-    return Math.min(now + Math.max(ms, envelope.delayMs), openedAt + maxMs);
+    const closesAt = Math.min(now + Math.max(ms, envelope.delayMs), openedAt + maxMs);
+    item.envelope = { ...envelope, body: envelope.body, delayMs: closesAt - openedAt };
+    return closesAt;
   }
 }
 

@@ -99,6 +99,16 @@ export function describeStatistics({ consume, next, now, advance, counts }: Cont
       expect(await longest()).toBeGreaterThanOrEqual(delayMs);
     });
 
+    it('count as waiting what comes after the window of a debounced event', async () => {
+      const shop = await consume([{ type: 'a', perKey: {}, debounce: { ms: 2_000 } }]);
+      await shop.transport.publish([envelope('a', { key: 'k' })]);
+      await advance(1_000);
+      await shop.transport.publish([envelope('a', { key: 'k' })]);
+      await advance(2_000);
+      await (await next(shop)).commit(completed());
+      expect((await shop.transport.counts.metrics('a')).waitMs.last5Min.max).toBeLessThan(1_000);
+    });
+
     it('count the wait of a run until its first start', async () => {
       const shop = await consume([{ type: 'run', retainsRuns: true }]);
       await shop.transport.publish([envelope('run')]);

@@ -53,7 +53,7 @@ BEGIN
       due := least(t + ceil(greatest(ms, e."delayMs")), opened + ceil(max_ms));
       IF waiting.seq IS NOT NULL THEN
         UPDATE hub.events SET due_at = due, body = e.body, request_id = e."requestId", cause_id = e."causeId",
-          depth = e.depth, priority = e.priority, trace = e.trace, delay_ms = e."delayMs" WHERE seq = waiting.seq;
+          depth = e.depth, priority = e.priority, trace = e.trace, delay_ms = due - opened WHERE seq = waiting.seq;
         RETURN waiting.id;
       END IF;
     END IF;
@@ -62,7 +62,7 @@ BEGIN
     VALUES (coalesce(p_position, nextval('hub.positions')), p_queue, CASE WHEN due IS NULL THEN 'r' ELSE 'd' END, e.priority, t, due,
       coalesce((settings ->> 'retainsRuns')::boolean, false), is_debounced, CASE WHEN is_debounced THEN t END, e.id,
       e."requestId", e."causeId", e.key, e."dedupeId",
-      e.overlap IS NOT NULL AND e.key IS NOT NULL, e.depth, e."delayMs", e.replays, e.trace, e.parent, e.receives,
+      e.overlap IS NOT NULL AND e.key IS NOT NULL, e.depth, CASE WHEN is_debounced THEN due - t ELSE e."delayMs" END, e.replays, e.trace, e.parent, e.receives,
       e."cancelOn", e.body)
     ON CONFLICT DO NOTHING RETURNING seq INTO new_seq;
     EXIT WHEN new_seq IS NOT NULL;

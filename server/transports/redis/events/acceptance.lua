@@ -94,6 +94,7 @@ do
   -- `window` until it is due or removed.
   --
   -- - `windowEnd(route, delayMs, openedAt)` returns the time at which a window closes
+  -- - `heldUntil(dueAt, openedAt, envelope)` returns the envelope with the delay until the window closes
   -- - `openWindow(route, keyName, job, id)` opens one for a stored job
   -- - `findWindow(route, keyName)` returns the event in the window of a key, the prefix of its queue, and the time at
   --   which the window opened; nothing if there is none
@@ -102,6 +103,13 @@ do
     local ms, maxMs = route.debounce.ms, route.debounce.maxMs
     local closesAt = now + math.max(ms, delayMs)
     return maxMs and math.min(closesAt, openedAt + maxMs) or closesAt
+  end
+
+  local function heldUntil(dueAt, openedAt, envelope)
+    local held = {}
+    for field, value in pairs(envelope) do held[field] = value end
+    held.head = string.gsub(envelope.head, '"delayMs":[^,]+', string.format('"delayMs":%.0f', dueAt - openedAt), 1)
+    return held
   end
 
   local function openWindow(route, keyName, job, id)
@@ -238,11 +246,12 @@ do
     end
     local waiting, queue, openedAt = findWindow(route, envelope.key)
     local dueAt = windowEnd(route, envelope.delayMs, openedAt or now)
+    local held = heldUntil(dueAt, openedAt or now, envelope)
     if not waiting then
-      queueJob(route, envelope, id, depth, dueAt)
+      queueJob(route, held, id, depth, dueAt)
       return nil
     end
-    replaceJob(route, envelope, depth, waiting, queue)
+    replaceJob(route, held, depth, waiting, queue)
     enterLater(route.serviceType, waiting, dueAt - now)
     return waiting
   end
