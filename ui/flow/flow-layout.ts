@@ -4,7 +4,10 @@ import type { FlowEdge, FlowGraph, FlowNode } from './flow-graph.js';
 const NODE_HEIGHT = 44;
 /** Height of a node without edges, which is one line. */
 const LOOSE_HEIGHT = 26;
-const ROW_GAP = 12;
+/** Gap between nodes above each other, through which edges run. */
+const ROW_GAP = 24;
+/** Gap between areas above each other, and beside nodes without edges. */
+const AREA_GAP = 12;
 const LOOSE_GAP = 6;
 /** Width below which a name has too little room beside its count. */
 const LOOSE_WIDTH = 196;
@@ -99,7 +102,7 @@ export function layoutFlow({ nodes, edges }: FlowGraph, available: number): Flow
     // The areas that leave the most space below them.
     const isShort = ranked.length === 0 && loose.length <= MAX_BELOW;
     const above = isShort && isLinkedAny ? stacks.sort((a, b) => a.end - b.end)[0] : undefined;
-    const [x, y] = above === undefined ? [right, 0] : [above.x, above.end + ROW_GAP];
+    const [x, y] = above === undefined ? [right, 0] : [above.x, above.end + AREA_GAP];
     const leftOf = (index: number): number => x + PADDING + index * (nodeWidth + columnGap);
     let bottom = y + HEAD;
     for (const [index, column] of ranked.entries()) {
@@ -116,14 +119,14 @@ export function layoutFlow({ nodes, edges }: FlowGraph, available: number): Flow
         : ranked.length > 0
           ? leftOf(ranked.length) - columnGap - leftOf(0)
           : Math.max(unit, LOOSE_WIDTH);
-    const fitting = Math.max(1, Math.floor((given + ROW_GAP) / (LOOSE_WIDTH + ROW_GAP)));
-    const looseWidth = (given - (fitting - 1) * ROW_GAP) / fitting;
+    const fitting = Math.max(1, Math.floor((given + AREA_GAP) / (LOOSE_WIDTH + AREA_GAP)));
+    const looseWidth = (given - (fitting - 1) * AREA_GAP) / fitting;
     for (const index of ranked.keys()) columns.push({ left: leftOf(index), bottom });
-    const start = bottom + (ranked.length > 0 && loose.length > 0 ? 2 * ROW_GAP : 0);
+    const start = bottom + (ranked.length > 0 && loose.length > 0 ? AREA_GAP : 0);
     for (const [index, node] of loose.entries()) {
       placed.set(node.id, {
         node,
-        x: leftOf(0) + (index % fitting) * (looseWidth + ROW_GAP),
+        x: leftOf(0) + (index % fitting) * (looseWidth + AREA_GAP),
         y: start + Math.floor(index / fitting) * (LOOSE_HEIGHT + LOOSE_GAP),
         width: looseWidth,
         height: LOOSE_HEIGHT,
