@@ -38,6 +38,8 @@ const GAP = 2;
 const STACK_GAP = 0.75;
 const FRAME_PADDING = 0.75;
 const ARROW = 0.375;
+/** Distance from the steps of a stage to where they join, and from where the next ones fork. */
+const BEND = 0.5;
 
 /**
  * Lays out a workflow from left to right in as many rows as necessary, or from top to bottom if there is little width.
@@ -54,16 +56,13 @@ export function layoutGraph(shape: GraphShape, available: number): GraphLayout {
   return layoutAcross(shape, columns, Math.min(MAX_NODE_WIDTH, room / (columns + others) - GAP));
 }
 
-/** Stage of a layout in rows. */
+/** Steps of a stage, or the trigger. */
 interface StagePlace {
   readonly x: number;
   /** Top of each of its steps. */
   readonly tops: readonly number[];
-  /** Middle of its row. */
-  readonly middle: number;
-  /** Top of the highest stage of its row. */
-  readonly rowTop: number;
-  readonly isFirstOfRow: boolean;
+  /** Height of the line that leads to it. */
+  readonly turn: number;
 }
 
 function layoutAcross(shape: GraphShape, columns: number, nodeWidth: number): GraphLayout {
@@ -79,34 +78,32 @@ function layoutAcross(shape: GraphShape, columns: number, nodeWidth: number): Gr
   const frameTop = middle - frameHeight / 2;
   let top = frameTop + FRAME_PADDING;
   const places = rows.flatMap((row, index) => {
-    const rowTop = top;
+    const between = top - GAP / 2;
     const rowMiddle = top + (heights[index] ?? 0) / 2;
     top += (heights[index] ?? 0) + GAP;
     return row.map(
       (size, column): StagePlace => ({
         x: frameStart + FRAME_PADDING + column * stride,
         tops: stackTops(size, rowMiddle),
-        middle: rowMiddle,
-        rowTop,
-        isFirstOfRow: column === 0,
+        // From the row above, it runs between the rows.
+        turn: index > 0 && column === 0 ? between : rowMiddle,
       }),
     );
   });
+  const trigger = hasTrigger ? { x: 0, y: (places[0]?.turn ?? middle) - NODE_HEIGHT / 2 } : null;
   const nextX = frameEnd + GAP - FRAME_PADDING;
   const nextTops = stackTops(followUps, middle);
   return {
     width: followUps > 0 ? nextX + nodeWidth : frameEnd,
     height,
     nodeWidth,
-    trigger: hasTrigger ? { x: 0, y: (places[0]?.middle ?? middle) - NODE_HEIGHT / 2 } : null,
+    trigger,
     steps: places.flatMap(({ x, tops }) => tops.map((y) => ({ x, y }))),
     followUps: nextTops.map((y) => ({ x: nextX, y })),
     frame: { x: frameStart, y: frameTop, width: frameEnd - frameStart, height: frameHeight },
     stepArrows: places.flatMap((place, index) => {
-      const previous = places[index - 1];
-      if (previous === undefined && !hasTrigger) return place.tops.map(() => '');
-      if (previous !== undefined && place.isFirstOfRow) return arrowsDown(previous, place, nodeWidth);
-      return arrowsAcross(previous, place);
+      const { x, tops } = places[index - 1] ?? { x: 0, tops: trigger ? [trigger.y] : [] };
+      return arrowsTo(place, x + nodeWidth, tops);
     }),
     followUpArrows: nextTops.map((y) => {
       const target = y + NODE_HEIGHT / 2;
@@ -115,56 +112,53 @@ function layoutAcross(shape: GraphShape, columns: number, nodeWidth: number): Gr
   };
 }
 
-/** Returns the arrows to the steps of a stage from the stage, or the trigger, on its left. */
-function arrowsAcross(previous: StagePlace | undefined, { x, tops, middle }: StagePlace): string[] {
-  const turn = x - GAP / 2;
-  const sources = previous?.tops.map((top) => top + NODE_HEIGHT / 2) ?? [middle];
+/**
+ * Returns the arrows to the steps of a stage; empty ones if there is nothing before it. What is before it joins in one
+ * line before it forks: each step follows all of these, not one.
+ *
+ * @param start right side of the steps before it
+ * @param sources tops of these
+ */
+function arrowsTo({ x, tops, turn }: StagePlace, start: number, sources: readonly number[]): string[] {
+  if (sources.length === 0) return tops.map(() => '');
+  const fork = x - BEND;
+  const joined = sources.map((top) => `M${start} ${top + NODE_HEIGHT / 2}h${BEND}V${turn}H${fork}`).join('');
   return tops.map((top, index) => {
     const target = top + NODE_HEIGHT / 2;
-    const joined = index === 0 ? sources.map((from) => `M${x - GAP} ${from}H${turn}V${middle}`).join('') : '';
-    return `${joined}M${turn} ${middle}V${target}H${x}${arrowHead(x, target)}`;
+    return `${index === 0 ? joined : ''}M${fork} ${turn}V${target}H${x}${arrowHead(x, target)}`;
   });
-}
-
-/** Returns the arrows to the first stage of a row from the last one of the row above. They cross between the rows. */
-function arrowsDown(previous: StagePlace, { x, tops, rowTop }: StagePlace, nodeWidth: number): string[] {
-  const half = nodeWidth / 2;
-  const from = (previous.tops.at(-1) ?? 0) + NODE_HEIGHT;
-  return tops.map((top, index) =>
-    index === 0
-      ? `M${previous.x + half} ${from}V${rowTop - GAP / 2}H${x + half}V${top}${arrowHead(x + half, top, -1)}`
-      : '',
-  );
 }
 
 function layoutDown({ hasTrigger, stages, followUps }: GraphShape, available: number): GraphLayout {
   const nodeWidth = Math.max(MIN_NODE_WIDTH, Math.min(1.5 * MAX_NODE_WIDTH, available - GAP));
   const frameStart = hasTrigger ? NODE_HEIGHT + GAP - FRAME_PADDING : 0;
   let next = frameStart + FRAME_PADDING;
-  const tops = stages.map((size) => {
+  const stageTops = stages.map((size) => {
     const first = next;
     next += stackHeight(size) + GAP;
     return stackTops(size, first + stackHeight(size) / 2);
   });
   const frameEnd = next - GAP + FRAME_PADDING;
-  const x = FRAME_PADDING;
-  const middle = x + nodeWidth / 2;
+  const x = GAP - FRAME_PADDING;
   const nextY = range(followUps).map((index) => frameEnd + STACK_GAP + index * (NODE_HEIGHT + STACK_GAP));
   return {
     width: GAP + nodeWidth,
     height: (nextY.at(-1) ?? frameEnd - NODE_HEIGHT) + NODE_HEIGHT,
     nodeWidth,
     trigger: hasTrigger ? { x, y: 0 } : null,
-    steps: tops.flat().map((y) => ({ x, y })),
+    steps: stageTops.flat().map((y) => ({ x, y })),
     followUps: nextY.map((y) => ({ x: GAP, y })),
-    frame: { x: 0, y: frameStart, width: nodeWidth + 2 * FRAME_PADDING, height: frameEnd - frameStart },
-    // One arrow per stage: its steps start together.
-    stepArrows: tops.flatMap((ofStage) =>
-      ofStage.map((y, index) => (index > 0 || y < GAP ? '' : `M${middle} ${y - GAP}V${y}${arrowHead(middle, y, -1)}`)),
-    ),
+    frame: { x: 0, y: frameStart, width: GAP + nodeWidth, height: frameEnd - frameStart },
+    stepArrows: stageTops.flatMap((tops, stage) => {
+      const [y = 0] = tops;
+      const sources = stageTops[stage - 1] ?? (hasTrigger ? [0] : []);
+      if (tops.length * sources.length !== 1) return arrowsTo({ x, tops, turn: y - GAP / 2 }, x + nodeWidth, sources);
+      const middle = x + nodeWidth / 2;
+      return [`M${middle} ${y - GAP}V${y}${arrowHead(middle, y, -1)}`];
+    }),
     followUpArrows: nextY.map((y) => {
       const target = y + NODE_HEIGHT / 2;
-      return `M${x} ${frameEnd}V${target}H${GAP}${arrowHead(GAP, target)}`;
+      return `M${FRAME_PADDING} ${frameEnd}V${target}H${GAP}${arrowHead(GAP, target)}`;
     }),
   };
 }
