@@ -14,7 +14,7 @@ export interface RunBarProps {
 
 /**
  * Steps of a run in their time. Of steps at the same time, the longest one has its name, and the others are thin bars below
- * it. A line is time in which the run waits.
+ * it. An outline is time in which the run waits.
  */
 export function RunBar({ run, serverNow }: RunBarProps): JSX.Element {
   const { acceptedAt, endedAt } = run;
@@ -53,6 +53,18 @@ export function RunBar({ run, serverNow }: RunBarProps): JSX.Element {
         );
       })}
     </ol>
+  );
+}
+
+/** Explains the parts of `RunBar`. */
+export function RunLegend(): JSX.Element {
+  return (
+    <span class="run-legend">
+      Steps over time
+      <span class="run-key">ran</span>
+      <span class="run-key is-waited">waited</span>
+      <span class="run-key is-below">in parallel</span>
+    </span>
   );
 }
 

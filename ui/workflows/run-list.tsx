@@ -8,7 +8,7 @@ import { IdLink } from '../shared/links.js';
 import { StateLabel } from '../shared/states.js';
 import { Ago } from '../shared/times.js';
 import { useKept } from '../shared/use-element.js';
-import { formatTaken, RunBar } from './run-bar.js';
+import { formatTaken, RunBar, RunLegend } from './run-bar.js';
 import { isOver } from './step-bars.js';
 
 export interface RunListProps {
@@ -40,29 +40,38 @@ export function RunList({ runs, serverNow, query }: RunListProps): JSX.Element {
       : kept(id, `${status} ${endedAt} ${formatAgo(serverNow - acceptedAt)} ${repeatsError} ${query}`, line);
   };
   return (
-    <ol class="runs" aria-label="Recent runs">
-      {failedAlike(runs).flatMap(([first, ...others]) => {
-        const oldest = others.at(-1);
-        const lines = [lineOf(first, false), ...others.map((run) => lineOf(run, true))];
-        if (oldest === undefined || lines.length < MIN_ALIKE) return lines;
-        // Newer ones may join it, and the oldest may leave.
-        const isOpen = others.some(({ id }) => id === open);
-        const more = (
-          <li key={`more ${oldest.id}`} class="run-more">
-            <button
-              type="button"
-              class="button"
-              aria-expanded={isOpen}
-              onClick={() => setOpen(isOpen ? undefined : others[0]?.id)}
-            >
-              {formatCount(others.length)} more alike in {formatAge(first.acceptedAt - oldest.acceptedAt)}
-            </button>
-          </li>
-        );
-        lines.splice(1, isOpen ? 0 : others.length, more);
-        return lines;
-      })}
-    </ol>
+    <>
+      <p class="run-line run-head" aria-hidden="true">
+        <span>Status</span>
+        <span>Run</span>
+        <RunLegend />
+        <span class="run-total">Duration</span>
+        <span class="run-total">Accepted</span>
+      </p>
+      <ol class="runs" aria-label="Recent runs">
+        {failedAlike(runs).flatMap(([first, ...others]) => {
+          const oldest = others.at(-1);
+          const lines = [lineOf(first, false), ...others.map((run) => lineOf(run, true))];
+          if (oldest === undefined || lines.length < MIN_ALIKE) return lines;
+          // Newer ones may join it, and the oldest may leave.
+          const isOpen = others.some(({ id }) => id === open);
+          const more = (
+            <li key={`more ${oldest.id}`} class="run-more">
+              <button
+                type="button"
+                class="button"
+                aria-expanded={isOpen}
+                onClick={() => setOpen(isOpen ? undefined : others[0]?.id)}
+              >
+                {formatCount(others.length)} more alike in {formatAge(first.acceptedAt - oldest.acceptedAt)}
+              </button>
+            </li>
+          );
+          lines.splice(1, isOpen ? 0 : others.length, more);
+          return lines;
+        })}
+      </ol>
+    </>
   );
 }
 
