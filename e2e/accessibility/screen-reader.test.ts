@@ -221,7 +221,7 @@ test('one workflow: link to all workflows, and the same lists', { tag: '@any-wid
     - link "All workflows"
     - article "fulfil":
       - heading "fulfil" [level=3]${fulfilGraph}
-      - heading "Runs the last 1 that failed, then the 1 newest and those that wait longest" [level=4]
+      - heading "Runs the last 1 that failed, then the 1 newest and those suspended longest" [level=4]
       - group "Status of the runs":
         - button "All" [pressed]
         - button "Failed"${fulfilRuns}

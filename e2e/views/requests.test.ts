@@ -170,9 +170,9 @@ test.describe('in a shop on Redis', () => {
     await expect(traceRow(page, 'Attempt 2')).toContainText('card declined in attempt 2');
     await expect(traceRow(page, 'pick')).toContainText('Completed');
     await expect(traceRow(page, 'ship')).toContainText('no such address');
-    await expect(traceRow(page, 'turn 1')).toContainText('1,640 in, 212 out · cost 0.0021');
+    await expect(traceRow(page, 'turn 1')).toContainText('1,640 in, 212 out · $0.0021');
     // The model of all turns stands once, above the table.
-    await expect(page.locator('.trace-facts')).toContainText('Modelsmall-1');
+    await expect(page.locator('.request-card')).toContainText('Modelsmall-1');
     await expect(traceRow(page, 'turn 1')).not.toContainText('small-1');
     await expect(traceRow(page, 'find_customer')).toContainText('the model received an error');
     await expect(traceRow(page, 'turn 2')).toContainText('Completed');
@@ -233,7 +233,7 @@ test('a request is a tree with bars and times, and its parts link to each other'
     /pack$/,
     /parcel scanned.*waits for parcel\.scanned/,
   ]);
-  const head = page.locator('.trace-facts > div');
+  const head = page.locator('.request-card .stat');
   await expect(head.filter({ hasText: 'Status' })).toHaveText('Status1 failed');
   await expect(head.filter({ hasText: 'Events and runs' })).toHaveText('Events and runs4');
   await expect(head.filter({ hasText: 'Pending' })).toHaveText('Pending1');

@@ -93,7 +93,7 @@ test('waits show run, tool, start, time limit and the code that approves', async
 
   await approval.getByRole('link', { name: id.slice(0, 8) }).click();
   await expect(page.getByRole('heading', { name: /^ticket\.opened [\da-f]{8}-/ })).toBeVisible();
-  await expect(page.getByRole('row', { name: /turn 3/ })).toContainText('1,640 in, 212 out · cost 0.0021');
+  await expect(page.getByRole('row', { name: /turn 3/ })).toContainText('1,640 in, 212 out · $0.0021');
   await page.goBack();
   await hub.emit(decided, { approvalId, approved: true });
   await expect(page.getByRole('heading', { name: 'Approvals' })).toBeHidden();
@@ -161,7 +161,7 @@ test('an agent shows its recent runs, and each run its turns and tool calls', as
   await run.getByRole('link', { name: /^[\da-f]{8}$/ }).click();
   const names = page.locator('.trace-name');
   const folded = [
-    /turn 1find_order (<1|\d+) ms1,640 in, 212 out · cost 0\.0021/,
+    /turn 1find_order (<1|\d+) ms1,640 in, 212 out · \$0\.0021/,
     /turn 2model/,
     /mailtool.*the model received an error/,
     /turn 3model/,

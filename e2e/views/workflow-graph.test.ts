@@ -60,7 +60,7 @@ test('the graph of a function shows what its runs did, and selects those of a st
   await page.goto(`${origin}/#/workflows/fulfil?every=1`);
 
   await expect(graphStep(page, 'pick')).toContainText('×3');
-  await expect(graphStep(page, 'paid')).toContainText('Waiting now: 60');
+  await expect(graphStep(page, 'paid')).toContainText('Suspended: 60');
   await expect(graphStep(page, 'ship')).toContainText('Failed here: 4');
   // In one stage, so above each other, at any width.
   const lefts = await Promise.all(
@@ -79,7 +79,7 @@ test('the graph of a function shows what its runs did, and selects those of a st
   await expect(runs(page)).toHaveCount(60);
   // A poll changes nothing that the reader selected.
   await hub.emit('order.paid', { id: 59, isBroken: false });
-  await expect(graphStep(page, 'paid')).toContainText('Waiting now: 59');
+  await expect(graphStep(page, 'paid')).toContainText('Suspended: 59');
   await expect(runs(page)).toHaveCount(59);
 
   await page.getByRole('button', { name: /^Only in paid/ }).click();

@@ -14,7 +14,7 @@ import { IdLink, TypeLink } from '../shared/links.js';
 import { sumOf } from '../shared/lists.js';
 import { lookOf } from '../shared/states.js';
 import { Ago } from '../shared/times.js';
-import { EmptyState, TableSkeleton } from '../shared/view-section.js';
+import { EmptyState, LoadFailure, TableSkeleton } from '../shared/view-section.js';
 import type { Monitor } from '../state/monitor.js';
 import { type Navigation, viewPath } from '../state/navigation.js';
 import type { TimeSpan } from '../workflows/step-bars.js';
@@ -46,20 +46,18 @@ export function RequestView({ monitor, navigation }: RequestViewProps): JSX.Elem
           <bdi class="request-id">{trace?.requestId ?? id}</bdi>
         </h2>
       </div>
-      {open !== null && open.error !== null && trace !== null && (
-        <p class="panel-notice">
-          <Icon name="triangle" /> {open.error.message} The data is from the last successful response.
-        </p>
-      )}
-      {trace !== null ? (
-        <Trace
-          key={trace.requestId}
-          trace={trace}
-          id={id}
-          transport={monitor.store.hub.value?.transport}
-          now={monitor.serverNow.value}
-          query={query}
-        />
+      {open !== null && trace !== null ? (
+        <>
+          <LoadFailure {...open} />
+          <Trace
+            key={trace.requestId}
+            trace={trace}
+            id={id}
+            transport={monitor.store.hub.value?.transport}
+            now={monitor.serverNow.value}
+            query={query}
+          />
+        </>
       ) : open?.error ? (
         <EmptyState title={open.error.notFound === undefined ? 'No response' : 'Not found'}>
           <p>{open.error.notFound ?? open.error.message}</p>
@@ -116,7 +114,15 @@ function Trace({ trace, id, transport, now, query }: TraceProps): JSX.Element {
   };
   return (
     <>
-      <TraceFacts trace={trace} spent={spent} ms={span.to - span.from} />
+      <RequestHead
+        trace={trace}
+        spent={spent}
+        ms={span.to - span.from}
+        event={selected}
+        transport={transport}
+        now={at}
+        query={query}
+      />
       {isTruncated && <p class="panel-note">Only the first 1,000 events.</p>}
       {missingCauses > 0 && (
         <p class="panel-note">
@@ -124,24 +130,28 @@ function Trace({ trace, id, transport, now, query }: TraceProps): JSX.Element {
         </p>
       )}
       {trace.explanation !== undefined && <ExplanationList explanation={trace.explanation} now={at} query={query} />}
-      {selected !== undefined && <EventFacts event={selected} transport={transport} now={at} query={query} />}
-      {(all.length > MIN_OVERVIEW || waits.length > 0 || zoom !== null) && (
-        <div class="trace-tools">
-          {/* It has the whole time, which the axis below cuts. */}
-          {!isCut && <TraceOverview rows={all} span={span} zoom={zoom} onZoom={setZoom} />}
-          {zoom !== null && (
-            <button type="button" class="chip" onClick={() => setZoom(null)}>
-              <Icon name="back" /> Show all
-            </button>
-          )}
-          {(isCut || waits.length > 0) && (
-            <button type="button" class="button" onClick={() => setCut(!isCut)}>
-              {isCut ? 'Show waits' : 'Collapse waits'}
-            </button>
-          )}
-        </div>
-      )}
-      <TraceTable rows={rows} axis={axis} startedAt={span.from} onToggle={toggle} selected={id} query={query} />
+      <div class="card trace">
+        {(all.length > MIN_OVERVIEW || waits.length > 0 || zoom !== null) && (
+          <div class="trace-tools">
+            <div>
+              {zoom !== null && (
+                <button type="button" class="chip" onClick={() => setZoom(null)}>
+                  <Icon name="back" /> Show all
+                </button>
+              )}
+              {(isCut || waits.length > 0) && (
+                <button type="button" class="button" onClick={() => setCut(!isCut)}>
+                  {isCut ? 'Show waits' : 'Collapse waits'}
+                </button>
+              )}
+              {isCut && <span class="muted">{formatDuration(totalMs(axis.cuts))} cut out</span>}
+            </div>
+            {/* It has the whole time, which the axis below cuts. */}
+            {!isCut && <TraceOverview rows={all} span={span} zoom={zoom} onZoom={setZoom} />}
+          </div>
+        )}
+        <TraceTable rows={rows} axis={axis} startedAt={span.from} onToggle={toggle} selected={id} query={query} />
+      </div>
     </>
   );
 }
@@ -170,39 +180,99 @@ function spentIn({ events }: RequestTrace): Spent {
   };
 }
 
-/** Status, duration, tokens and cost of a request, with the models of its turns. */
-function TraceFacts({ trace: { events }, spent, ms }: { trace: RequestTrace; spent: Spent; ms: number }): JSX.Element {
+interface RequestHeadProps extends Omit<TraceProps, 'id'> {
+  readonly spent: Spent;
+  /** Milliseconds of the whole request. */
+  readonly ms: number;
+  /** Event or run of the route, if it has one. */
+  readonly event: EventDetails | undefined;
+}
+
+/** Status, duration and cost of a request, then the facts of its selected event or run, with what a user can do with it. */
+function RequestHead({
+  trace: { events, requestId },
+  spent,
+  ms,
+  event,
+  transport,
+  now,
+  query,
+}: RequestHeadProps): JSX.Element {
   const failed = events.filter(({ status }) => status === 'failed').length;
   const pending = events.filter(({ endedAt }) => endedAt === undefined).length;
   // What runs, or else what the others wait for.
   const status = (['active', 'waiting', 'delayed', 'suspended'] as const).find((each) =>
-    events.some((event) => event.status === each),
+    events.some((one) => one.status === each),
   );
   const [icon, label, tone] = lookOf(failed > 0 ? 'failed' : (status ?? 'completed'));
   const { tokens, cost, models } = spent;
-  const steps = sumOf(events, (event) => (event.steps?.length ?? 0) + (event.omittedSteps ?? 0));
+  const steps = sumOf(events, (each) => (each.steps?.length ?? 0) + (each.omittedSteps ?? 0));
+  const name = event?.kind === 'workflow' ? 'run' : 'event';
+  const mayReplay = useActions()?.may('replay') === true;
   return (
-    <dl class="card trace-facts">
-      <Fact label="Status">
-        <span class={`state is-${tone}`}>
-          <Icon name={icon} />
-          {failed > 0 ? `${formatCount(failed)} failed` : label}
-        </span>
-      </Fact>
-      <Fact label={pending > 0 ? 'So far' : 'Duration'}>{formatDuration(ms)}</Fact>
-      <Fact label="Events and runs">{formatCount(events.length)}</Fact>
-      {steps > 0 && <Fact label="Steps">{formatCount(steps)}</Fact>}
-      {pending > 0 && <Fact label="Pending">{formatCount(pending)}</Fact>}
-      {models.length > 0 && (
+    <section class="card request-card" aria-label={event === undefined ? 'Request' : `${KIND_LABEL[name]} ${event.id}`}>
+      <dl class="stats">
+        <Fact label="Status">
+          <span class={`state is-${tone}`}>
+            <Icon name={icon} />
+            {failed > 0 ? `${formatCount(failed)} failed` : label}
+          </span>
+        </Fact>
+        <Fact label={pending > 0 ? 'So far' : 'Duration'}>{formatDuration(ms)}</Fact>
+        {events.length > 1 && (
+          <>
+            <Fact label="Events and runs">{formatCount(events.length)}</Fact>
+            {pending > 0 && <Fact label="Pending">{formatCount(pending)}</Fact>}
+          </>
+        )}
+        {steps > 0 && <Fact label="Steps">{formatCount(steps)}</Fact>}
+        {models.length > 0 && (
+          <>
+            <Fact label="Tokens">{formatCount(tokens)}</Fact>
+            <Fact label="Cost">{cost === null ? UNKNOWN : formatCost(cost)}</Fact>
+            <Fact label={models.length === 1 ? 'Model' : 'Models'}>{models.join(', ')}</Fact>
+          </>
+        )}
+      </dl>
+      {event && (
         <>
-          <Fact label="Tokens">{formatCount(tokens)}</Fact>
-          <Fact label="Cost">{cost === null ? UNKNOWN : formatCost(cost)}</Fact>
-          <Fact label={models.length === 1 ? 'Model' : 'Models'}>{models.join(', ')}</Fact>
+          <dl class="request-event">
+            {/* The title has that of the request. */}
+            {event.id !== requestId && (
+              <Fact label={KIND_LABEL[name]}>
+                <IdLink id={event.id} name={name} query={query} />
+              </Fact>
+            )}
+            {event.causeId !== undefined && (
+              <Fact label="Caused by">
+                <IdLink id={event.causeId} name="event" query={query} />
+              </Fact>
+            )}
+            {event.forkOf && (
+              <Fact label="Fork of">
+                <IdLink id={event.forkOf.runId} name="run" query={query} /> from <bdi>{event.forkOf.step}</bdi>
+              </Fact>
+            )}
+            <Fact label="Accepted">
+              <Ago at={event.acceptedAt} now={now} />
+            </Fact>
+            <Fact label="Service">{event.service}</Fact>
+            {event.attempt > 1 && <Fact label="Attempt">{event.attempt}</Fact>}
+            {event.error && (
+              <Fact label={event.step === undefined ? 'Error' : `Error in ${event.step}`}>
+                <strong class="tone-failed">{event.error.name}</strong> {event.error.message}
+              </Fact>
+            )}
+          </dl>
+          {event.isDeadLetter === true && !mayReplay && <ReplayCode code={replayCode(event.id, transport)} />}
+          <EventActions event={event} query={query} />
         </>
       )}
-    </dl>
+    </section>
   );
 }
+
+const KIND_LABEL = { run: 'Run', event: 'Event' } as const;
 
 interface TraceOverviewProps {
   readonly rows: readonly TraceRow[];
@@ -229,89 +299,39 @@ function TraceOverview({ rows, span, zoom, onZoom }: TraceOverviewProps): JSX.El
   const xOf = (time: number): number => ((time - span.from) / (span.to - span.from)) * BUCKETS;
   const at = crosshair.at ?? BUCKETS - 1;
   return (
-    <div
-      ref={box}
-      class="trace-overview"
-      role="slider"
-      tabIndex={0}
-      aria-label="Time of the request. Shift and arrow keys select, Enter zooms in"
-      aria-valuemin={0}
-      aria-valuemax={BUCKETS - 1}
-      aria-valuenow={at}
-      aria-valuetext={`${formatDuration(timeAt(at) - span.from)}: ${formatCount(counts[at] ?? 0)} run`}
-      {...crosshair.handlers}
-    >
-      <svg viewBox={`0 0 ${BUCKETS} ${OVERVIEW_HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
-        <path class="trace-busy" d={bars.join('')} />
-        {marked !== null && (
-          <rect
-            class="chart-selection"
-            x={xOf(marked.from)}
-            width={Math.max(0.5, xOf(marked.to) - xOf(marked.from))}
-            height={OVERVIEW_HEIGHT}
-          />
-        )}
-      </svg>
-    </div>
+    <>
+      <span class="trace-scale">Running at once, at most {formatCount(Math.round(max))}</span>
+      <div
+        ref={box}
+        class="trace-overview"
+        role="slider"
+        tabIndex={0}
+        aria-label="Time of the request. Shift and arrow keys select, Enter zooms in"
+        aria-valuemin={0}
+        aria-valuemax={BUCKETS - 1}
+        aria-valuenow={at}
+        aria-valuetext={`${formatDuration(timeAt(at) - span.from)}: ${formatCount(counts[at] ?? 0)} run`}
+        {...crosshair.handlers}
+      >
+        <svg viewBox={`0 0 ${BUCKETS} ${OVERVIEW_HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
+          <path class="trace-busy" d={bars.join('')} />
+          {marked !== null && (
+            <rect
+              class="chart-selection"
+              x={xOf(marked.from)}
+              width={Math.max(0.5, xOf(marked.to) - xOf(marked.from))}
+              height={OVERVIEW_HEIGHT}
+            />
+          )}
+        </svg>
+      </div>
+    </>
   );
 }
 
-export interface EventFactsProps {
-  readonly event: EventDetails;
-  /** Name of the hub's transport; `undefined` before the first response. */
-  readonly transport: string | undefined;
-  /** Current time in epoch milliseconds on the server's clock. */
-  readonly now: number;
-  /** Query that links retain. */
-  readonly query: string;
-}
-
-/** Facts about the selected event or run, with the code that replays it if it is a dead letter. */
-function EventFacts({ event, transport, now, query }: EventFactsProps): JSX.Element {
-  const { id, kind, service, causeId, forkOf, acceptedAt, attempt, error, step, isDeadLetter } = event;
-  const mayReplay = useActions()?.may('replay') === true;
+function Fact({ label, children }: { label: string; children: ComponentChildren }): JSX.Element {
   return (
-    <section class="card request-event" aria-label={`${kind === 'workflow' ? 'Run' : 'Event'} ${id}`}>
-      <dl class="facts">
-        <Fact label={kind === 'workflow' ? 'Run' : 'Event'}>
-          <IdLink id={id} name={kind === 'workflow' ? 'run' : 'event'} query={query} />
-        </Fact>
-        {forkOf === undefined ? (
-          <Fact label="Caused by">
-            {causeId === undefined ? 'outside' : <IdLink id={causeId} name="event" query={query} />}
-          </Fact>
-        ) : (
-          <Fact label="Fork of">
-            <IdLink id={forkOf.runId} name="run" query={query} /> from <bdi>{forkOf.step}</bdi>
-          </Fact>
-        )}
-        <Fact label="Accepted">
-          <Ago at={acceptedAt} now={now} />
-        </Fact>
-        <Fact label="Service">{service}</Fact>
-        <Fact label="Attempt">{attempt}</Fact>
-        {error && (
-          <Fact label={step === undefined ? 'Error' : `Error in ${step}`} isWide>
-            <strong class="tone-failed">{error.name}</strong> {error.message}
-          </Fact>
-        )}
-      </dl>
-      {isDeadLetter === true && !mayReplay && <ReplayCode code={replayCode(id, transport)} />}
-      <EventActions event={event} query={query} />
-    </section>
-  );
-}
-
-interface FactProps {
-  readonly label: string;
-  /** True for a line of its own. */
-  readonly isWide?: boolean;
-  readonly children: ComponentChildren;
-}
-
-function Fact({ label, isWide = false, children }: FactProps): JSX.Element {
-  return (
-    <div class={isWide ? 'fact-wide' : undefined}>
+    <div class="stat">
       <dt>{label}</dt>
       <dd>{children}</dd>
     </div>

@@ -200,16 +200,16 @@ function atMost(periods: readonly TimeSpan[], totalMs: number): readonly TimeSpa
 /** Buckets of the overview. */
 export const BUCKETS = 120;
 
-/** Returns the number of rows that run in each part of a span, for an overview. */
+/** Returns the number of rows that run at once in each part of a span, on average, for an overview. */
 export function busyRows(rows: readonly TraceRow[], { from, to }: TimeSpan): readonly number[] {
   const counts = Array.from({ length: BUCKETS }, () => 0);
-  const bucketOf = (at: number): number => Math.floor(((at - from) / (to - from)) * BUCKETS);
+  const placeOf = (at: number): number => ((at - from) / (to - from)) * BUCKETS;
   for (const { bars, event } of rows) {
     if (event?.steps !== undefined) continue;
     for (const bar of bars.filter(isBusy)) {
-      const last = Math.min(BUCKETS - 1, bucketOf(bar.to));
-      for (let index = Math.max(0, bucketOf(bar.from)); index <= last; index += 1)
-        counts[index] = (counts[index] ?? 0) + 1;
+      const [start, end] = [placeOf(bar.from), placeOf(bar.to)];
+      for (let index = Math.floor(start); index < end; index += 1)
+        counts[index] = (counts[index] ?? 0) + Math.min(end, index + 1) - Math.max(start, index);
     }
   }
   return counts;

@@ -290,15 +290,14 @@ export function spanOf(rows: readonly { readonly bars: readonly Bar[] }[]): Time
 }
 
 /** Returns the facts about a step of an agent: its model, tokens and cost, or its error. Empty for other steps. */
-function turnFacts({ kind, turn, error }: StepIntrospection): readonly string[] {
+function turnFacts({ turn, error }: StepIntrospection): readonly string[] {
   const { model, usage, isToolError } = turn ?? {};
   return [
     ...(model === undefined ? [] : [model]),
     ...(usage === undefined
       ? []
       : [`${formatCount(usage.promptTokens)} in, ${formatCount(usage.completionTokens)} out`]),
-    ...(usage?.cost === undefined ? [] : [`cost ${formatCost(usage.cost)}`]),
-    ...(kind === 'approval' ? ['approval'] : []),
+    ...(usage?.cost === undefined ? [] : [formatCost(usage.cost)]),
     ...(isToolError === true ? ['the model received an error'] : []),
     ...(error === undefined ? [] : [`${error.name}: ${error.message}`]),
   ];

@@ -2,12 +2,11 @@ import type { JSX } from 'preact';
 import { useId, useRef } from 'preact/hooks';
 import type { Progress } from '../../server/dashboard/protocol.js';
 import { formatDuration } from '../format/duration.js';
-import { UNKNOWN } from '../format/number.js';
 import { Icon } from '../shared/icon.js';
 import { lookOf } from '../shared/states.js';
 import { useVisibleRange } from '../shared/use-element.js';
 import { viewPath } from '../state/navigation.js';
-import { type TraceAxis, tickStep, totalMs } from './trace-axis.js';
+import { type TraceAxis, tickStep } from './trace-axis.js';
 import type { TraceRow } from './trace-rows.js';
 
 export interface TraceTableProps {
@@ -37,58 +36,52 @@ export function TraceTable({ rows, axis, startedAt, onToggle, selected, query }:
   const body = useRef<HTMLTableSectionElement>(null);
   const { from, to } = useVisibleRange(body, rows.length);
   const ms = axis.span.to - axis.span.from;
-  const cutMs = totalMs(axis.cuts);
   const step = tickStep(axis);
   // The last label needs its place at the end, as do those before it.
   const ticks = step === null ? [] : Array.from({ length: Math.floor((0.7 * ms) / step) }, (_, at) => (at + 1) * step);
   return (
-    <div class="card">
-      <table
-        class="long-table trace-table"
-        aria-rowcount={rows.length + 1}
-        style={step === null ? undefined : { '--tick': `${(100 * step) / ms}%` }}
-      >
-        <caption class="visually-hidden">Events, runs, attempts and steps of the request, as a tree</caption>
-        <thead>
-          <tr aria-rowindex={1}>
-            <th scope="col">Name</th>
-            <th scope="col">Status</th>
-            <th scope="col" class="trace-ms">
-              Waited
-            </th>
-            <th scope="col" class="trace-ms">
-              Ran
-            </th>
-            <th scope="col" class="trace-axis">
-              <span>{axis.span.from === startedAt ? '0' : formatDuration(axis.span.from - startedAt)}</span>
-              {ticks.map((at) => (
-                <span key={at} class="trace-tick" style={{ left: `${(100 * at) / ms}%` }} aria-hidden="true">
-                  {formatDuration(axis.span.from - startedAt + at)}
-                </span>
-              ))}
-              <span class="visually-hidden"> to </span>
-              <span>
-                {formatDuration(axis.span.to - startedAt)}
-                {cutMs > 0 && `, ${formatDuration(cutMs)} of waits cut out`}
+    <table
+      class="long-table trace-table"
+      aria-rowcount={rows.length + 1}
+      style={step === null ? undefined : { '--tick': `${(100 * step) / ms}%` }}
+    >
+      <caption class="visually-hidden">Events, runs, attempts and steps of the request, as a tree</caption>
+      <thead>
+        <tr aria-rowindex={1}>
+          <th scope="col">Name</th>
+          <th scope="col">Status</th>
+          <th scope="col" class="trace-ms">
+            Waited
+          </th>
+          <th scope="col" class="trace-ms">
+            Ran
+          </th>
+          <th scope="col" class="trace-axis">
+            <span>{axis.span.from === startedAt ? '0' : formatDuration(axis.span.from - startedAt)}</span>
+            {ticks.map((at) => (
+              <span key={at} class="trace-tick" style={{ left: `${(100 * at) / ms}%` }} aria-hidden="true">
+                {formatDuration(axis.span.from - startedAt + at)}
               </span>
-            </th>
-          </tr>
-        </thead>
-        <tbody ref={body} style={{ '--rows': rows.length }}>
-          {rows.slice(from, to).map((row, offset) => (
-            <Row
-              key={row.key}
-              row={row}
-              index={from + offset}
-              axis={axis}
-              onToggle={onToggle}
-              isSelected={row.event?.id === selected}
-              query={query}
-            />
-          ))}
-        </tbody>
-      </table>
-    </div>
+            ))}
+            <span class="visually-hidden"> to </span>
+            <span>{formatDuration(axis.span.to - startedAt)}</span>
+          </th>
+        </tr>
+      </thead>
+      <tbody ref={body} style={{ '--rows': rows.length }}>
+        {rows.slice(from, to).map((row, offset) => (
+          <Row
+            key={row.key}
+            row={row}
+            index={from + offset}
+            axis={axis}
+            onToggle={onToggle}
+            isSelected={row.event?.id === selected}
+            query={query}
+          />
+        ))}
+      </tbody>
+    </table>
   );
 }
 
@@ -138,8 +131,8 @@ function Row({ row, index, axis, onToggle, isSelected, query }: RowProps): JSX.E
         <Icon name={icon} />
         <span>{label}</span>
       </td>
-      <Time ms={waitedMs} />
-      <Time ms={ranMs} />
+      <Time label="waited" ms={waitedMs} />
+      <Time label="ran" ms={ranMs} />
       <td class="trace-bars" aria-hidden="true">
         {axis.cuts.map(({ from, to }) => (
           <i key={from} class="trace-cut" style={{ left: `${axis.place(from)}%`, right: `${100 - axis.place(to)}%` }} />
@@ -171,10 +164,11 @@ function ProgressBar({ progress, message = '' }: Progress): JSX.Element {
   );
 }
 
-function Time({ ms }: { ms: number | null }): JSX.Element {
+/** Time in a row. Without columns, the label stands before it, and none of zero is shown. */
+function Time({ label, ms }: { label: string; ms: number | null }): JSX.Element {
   return (
-    <td class="trace-ms" data-known={ms !== null}>
-      {ms === null ? UNKNOWN : formatDuration(ms)}
+    <td class="trace-ms" data-label={ms ? label : undefined}>
+      {formatDuration(ms)}
     </td>
   );
 }

@@ -161,7 +161,7 @@ function graphPeriod({ newest, failed, waiting }: WorkflowRuns['read']): string 
   const parts = [
     `median of the ${formatCount(newest)} newest runs`,
     ...(failed > 0 ? [`${formatCount(failed)} last failures`] : []),
-    ...(waiting > 0 ? ['waiting now'] : []),
+    ...(waiting > 0 ? ['suspended now'] : []),
   ];
   return parts.join(' · ');
 }
@@ -174,11 +174,11 @@ function listPeriod(
   step: string | null,
 ): string {
   const { suspended = 0, failed } = metrics;
-  if (step !== null) return 'that wait or failed in the step';
+  if (step !== null) return 'suspended or failed in the step';
   if (filter === 'failed') return `the last ${formatCount(read.failed)} of ${formatCount(failed)} since start`;
   if (filter === 'suspended' && suspended > waiting.length) {
-    return `the ${formatCount(waiting.length)} that wait longest of ${formatCount(suspended)}`;
+    return `the ${formatCount(waiting.length)} suspended longest of ${formatCount(suspended)}`;
   }
   const first = read.failed === 0 ? '' : `the last ${formatCount(read.failed)} that failed, then `;
-  return `${first}the ${formatCount(read.newest)} newest and those that wait longest`;
+  return `${first}the ${formatCount(read.newest)} newest and those suspended longest`;
 }

@@ -2,7 +2,7 @@ import type { ComponentChildren, JSX } from 'preact';
 import { useMemo, useRef } from 'preact/hooks';
 import type { ReachedStep, WorkflowOverview } from '../../server/dashboard/protocol.js';
 import { formatDuration } from '../format/duration.js';
-import { formatCount, formatPercent, UNKNOWN } from '../format/number.js';
+import { formatCount, formatPercent } from '../format/number.js';
 import { Icon } from '../shared/icon.js';
 import { TypeLink } from '../shared/links.js';
 import { lookOf } from '../shared/states.js';
@@ -161,27 +161,51 @@ function ReachedNode({ step, selection }: ReachedNodeProps): JSX.Element {
           </span>
         )}
       </span>
-      <span class="node-line">
-        <span class="muted">{medianMs === undefined ? UNKNOWN : formatDuration(medianMs)}</span>
-        <span class="node-counts">
-          {waiting > 0 && (
-            <span class="node-count is-suspended">
-              <Icon name="clock" />
-              <span class="visually-hidden">Waiting now: </span>
-              {formatCount(waiting)}
-              {selection.isCut && '+'}
-            </span>
-          )}
-          {failed > 0 && (
-            <span class="node-count is-failed" title={`Failed here: ${failed} of the runs that failed last${share}`}>
-              <Icon name="triangle" />
-              <span class="visually-hidden">Failed here: </span>
-              {formatCount(failed)}
-            </span>
-          )}
-        </span>
-      </span>
+      <NodeFacts
+        ms={medianMs}
+        counts={[
+          waiting > 0 && { state: 'suspended', text: `${formatCount(waiting)}${selection.isCut ? '+' : ''}` },
+          failed > 0 && {
+            state: 'failed',
+            label: 'Failed here',
+            text: formatCount(failed),
+            title: `Failed here: ${failed} of the runs that failed last${share}`,
+          },
+        ]}
+      />
     </>
+  );
+}
+
+interface NodeFactsProps {
+  /** Median duration; absent or `null` if it is not known. */
+  readonly ms: number | null | undefined;
+  /** Runs by their state in the step; `false` for none. */
+  readonly counts: readonly (
+    | false
+    | { readonly state: State; readonly label?: string; readonly text: string; readonly title?: string }
+  )[];
+}
+
+/** Duration of a step, and the runs that are in it or failed in it. */
+function NodeFacts({ ms = null, counts }: NodeFactsProps): JSX.Element {
+  return (
+    <span class="node-line">
+      <span class="muted">{formatDuration(ms)}</span>
+      <span class="node-counts">
+        {counts.map((count) => {
+          if (!count) return null;
+          const [icon, name] = lookOf(count.state);
+          return (
+            <span key={count.state} class={`node-count is-${count.state}`} title={count.title}>
+              <Icon name={icon} />
+              <span class="visually-hidden">{count.label ?? name}: </span>
+              {count.text}
+            </span>
+          );
+        })}
+      </span>
+    </span>
   );
 }
 
@@ -230,28 +254,13 @@ function StepNode({ step, query }: { step: StepSummary; query: string }): JSX.El
           </a>
         )}
       </span>
-      <span class="node-line">
-        <span class="muted">{medianMs === null ? UNKNOWN : formatDuration(medianMs)}</span>
-        <span class="node-counts">
-          {CURRENT.filter((status) => runs[status] > 0).map((status) => {
-            const [icon, label] = lookOf(status);
-            return (
-              <span key={status} class={`node-count is-${status}`}>
-                <Icon name={icon} />
-                <span class="visually-hidden">{label}: </span>
-                {runs[status]}
-              </span>
-            );
-          })}
-          {runs.failed > 0 && (
-            <span class="node-count is-failed">
-              <Icon name="triangle" />
-              <span class="visually-hidden">Failure rate: </span>
-              {formatPercent(failureRatio)}
-            </span>
-          )}
-        </span>
-      </span>
+      <NodeFacts
+        ms={medianMs}
+        counts={[
+          ...CURRENT.map((state) => runs[state] > 0 && { state, text: formatCount(runs[state]) }),
+          runs.failed > 0 && { state: 'failed', label: 'Failure rate', text: formatPercent(failureRatio) },
+        ]}
+      />
     </>
   );
 }
