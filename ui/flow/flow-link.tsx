@@ -23,7 +23,6 @@ export interface FlowLinkProps {
 }
 
 /** Name of a node with its counts, which links to its panel or its view. */
-
 export function FlowLink({ node, now, isLoose, service, note, isRepeated, isOpen, query }: FlowLinkProps): JSX.Element {
   const { kind, name, received, failed, completed, pending, dueAt, isPaused, needsAttention, size } = node;
   const ratio = failureRatio({ completed, failed, cancelled: 0 });

@@ -56,7 +56,7 @@ export function Flow({ monitor, navigation }: FlowProps): JSX.Element {
         <FlowList graph={shown} navigation={navigation} now={now} />
       ) : (
         <>
-          <p class="flow-keys">
+          <p class="keys flow-keys">
             <span>on start, success or end</span>
             <span class="is-failure">on failure</span>
             <span class="is-invoke">invokes</span>

@@ -3,7 +3,8 @@ import type { CounterOf } from '../../server/dashboard/protocol.js';
 import { exactCount, formatCount, UNKNOWN } from '../format/number.js';
 
 /** Count, shortened if it is large. The title then has the exact value. In tables, 0 stands back. */
-export function Count({ value }: { value: number }): JSX.Element {
+export function Count({ value }: { value: number | undefined }): JSX.Element {
+  if (value === undefined) return <>{UNKNOWN}</>;
   return (
     <span class="count" data-any={value > 0} title={exactCount(value)}>
       {formatCount(value)}
@@ -61,7 +62,7 @@ export function CountStats({ counters = ALL_COUNTERS, counts }: CountStatsProps)
           <div key={counter} class="stat" title={title}>
             <dt>{label}</dt>
             <dd>
-              {value === undefined ? UNKNOWN : <Count value={value} />}
+              <Count value={value} />
               {ALL_COUNTERS.map((part) => {
                 const look = COUNTER_LOOK[part];
                 const count = counts?.[part] ?? 0;

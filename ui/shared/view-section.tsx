@@ -64,30 +64,20 @@ export interface LoadedViewProps<T> {
   readonly data: Loaded<T> | null;
   /** Content beside the title. */
   readonly aside?: ComponentChildren;
-  /** Returns true if there is nothing to show. */
-  readonly isEmpty: (body: T) => boolean;
-  readonly emptyTitle: string;
+  /** Returns true if there is nothing to show. Absent if there always is. */
+  readonly isEmpty?: (body: T) => boolean;
+  readonly emptyTitle?: string;
   /** Reason or next step for an empty view. */
-  readonly hint: ComponentChildren;
+  readonly hint?: ComponentChildren;
   readonly children: (body: T) => ComponentChildren;
 }
 
 /** View whose data is loaded while it is open. */
-export function LoadedView<T>({
-  view,
-  monitor,
-  data,
-  aside,
-  isEmpty,
-  emptyTitle,
-  hint,
-  children,
-}: LoadedViewProps<T>): JSX.Element {
+export function LoadedView<T>(props: LoadedViewProps<T>): JSX.Element {
+  const { view, monitor, aside } = props;
   return (
     <ViewSection view={view} store={monitor.store} aside={aside}>
-      <LoadedContent monitor={monitor} data={data} isEmpty={isEmpty} emptyTitle={emptyTitle} hint={hint}>
-        {children}
-      </LoadedContent>
+      <LoadedContent {...props} />
     </ViewSection>
   );
 }
@@ -97,7 +87,7 @@ export function LoadedContent<T>({
   monitor,
   data,
   isEmpty,
-  emptyTitle,
+  emptyTitle = '',
   hint,
   children,
 }: Omit<LoadedViewProps<T>, 'view' | 'aside'>): JSX.Element {
@@ -105,7 +95,7 @@ export function LoadedContent<T>({
     if (monitor.connection.value.kind === 'snapshot') {
       return (
         <EmptyState title="Not in the snapshot">
-          <p>A snapshot has counts, but no waits, processes or runs.</p>
+          <p>A snapshot has counts, but no waits, processes, requests or runs.</p>
         </EmptyState>
       );
     }
@@ -115,7 +105,7 @@ export function LoadedContent<T>({
   return (
     <>
       <LoadFailure {...data} />
-      {isEmpty(body) ? (
+      {isEmpty?.(body) ? (
         <EmptyState title={emptyTitle}>
           <p>{hint}</p>
         </EmptyState>

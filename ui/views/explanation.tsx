@@ -1,11 +1,11 @@
-import type { JSX } from 'preact';
+import type { ComponentChildren, JSX } from 'preact';
 import type { Blocker } from '../../server/dashboard/protocol.js';
 import { CancelButton } from '../actions/subject-actions.js';
 import type { ShownExplanation } from '../api/decode-event.js';
 import { formatMoment, formatTime } from '../format/clock-time.js';
 import { formatAge, formatAgo, formatAhead, formatDuration } from '../format/duration.js';
 import { counted, formatCount } from '../format/number.js';
-import { Icon } from '../shared/icon.js';
+import { Icon, type IconName } from '../shared/icon.js';
 import { IdLink } from '../shared/links.js';
 
 export interface ExplanationListProps {
@@ -29,35 +29,28 @@ export function ExplanationList({ explanation, now, query }: ExplanationListProp
       </h3>
       <ul>
         {blockers.map((blocker, index) => (
-          <li key={index}>
-            <Icon name={ALARMING.includes(blocker.kind) ? 'triangle' : 'clock'} />
-            <span>
-              <BlockerFacts type={type} blocker={blocker} now={now} query={query} />
-            </span>
-          </li>
+          <Line key={index} icon={ALARMING.includes(blocker.kind) ? 'triangle' : 'clock'}>
+            <BlockerFacts type={type} blocker={blocker} now={now} query={query} />
+          </Line>
         ))}
-        {blockers.length === 0 && (
-          <li>
-            <Icon name="check" />
-            <span>Nothing holds it.</span>
-          </li>
-        )}
-        {waiting > 1 && (
-          <li>
-            <Icon name="dashes" />
-            <span>{formatCount(waiting)} of the type wait for a slot</span>
-          </li>
-        )}
+        {blockers.length === 0 && <Line icon="check">Nothing holds it.</Line>}
+        {waiting > 1 && <Line icon="dashes">{formatCount(waiting)} of the type wait for a slot</Line>}
         {expectedAt !== undefined && (
-          <li>
-            <Icon name="clock" />
-            <span>
-              It continues at <time dateTime={new Date(expectedAt).toISOString()}>{timeText(expectedAt, now)}</time>.
-            </span>
-          </li>
+          <Line icon="clock">
+            It continues at <time dateTime={new Date(expectedAt).toISOString()}>{timeText(expectedAt, now)}</time>.
+          </Line>
         )}
       </ul>
     </section>
+  );
+}
+
+function Line({ icon, children }: { icon: IconName; children: ComponentChildren }): JSX.Element {
+  return (
+    <li>
+      <Icon name={icon} />
+      <span>{children}</span>
+    </li>
   );
 }
 

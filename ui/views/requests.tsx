@@ -14,7 +14,7 @@ import { IdLink, TypeLink } from '../shared/links.js';
 import { sumOf } from '../shared/lists.js';
 import { lookOf } from '../shared/states.js';
 import { Ago } from '../shared/times.js';
-import { EmptyState, LoadFailure, TableSkeleton } from '../shared/view-section.js';
+import { EmptyState, LoadedContent } from '../shared/view-section.js';
 import type { Monitor } from '../state/monitor.js';
 import { type Navigation, viewPath } from '../state/navigation.js';
 import type { TimeSpan } from '../workflows/step-bars.js';
@@ -46,34 +46,27 @@ export function RequestView({ monitor, navigation }: RequestViewProps): JSX.Elem
           <bdi class="request-id">{trace?.requestId ?? id}</bdi>
         </h2>
       </div>
-      {open !== null && trace !== null ? (
-        <>
-          <LoadFailure {...open} />
-          <Trace
-            key={trace.requestId}
-            trace={trace}
-            id={id}
-            transport={monitor.store.hub.value?.transport}
-            now={monitor.serverNow.value}
-            query={query}
-          />
-        </>
-      ) : open?.error ? (
-        <EmptyState title={open.error.notFound === undefined ? 'No response' : 'Not found'}>
-          <p>{open.error.notFound ?? open.error.message}</p>
-          {open.error.notFound !== undefined && (
-            <p>
-              Of each type, the newest 50 completed and 50 failed events are retained, and{' '}
-              <a href={viewPath('errors') + query}>errors</a> for longer.
-            </p>
-          )}
-        </EmptyState>
-      ) : monitor.connection.value.kind === 'snapshot' ? (
-        <EmptyState title="Not in the snapshot">
-          <p>Snapshots have no requests.</p>
+      {trace === null && open?.error?.notFound !== undefined ? (
+        <EmptyState title="Not found">
+          <p>{open.error.notFound}</p>
+          <p>
+            Of each type, the newest 50 completed and 50 failed events are retained, and{' '}
+            <a href={viewPath('errors') + query}>errors</a> for longer.
+          </p>
         </EmptyState>
       ) : (
-        <TableSkeleton />
+        <LoadedContent monitor={monitor} data={open}>
+          {(body) => (
+            <Trace
+              key={body.requestId}
+              trace={body}
+              id={id}
+              transport={monitor.store.hub.value?.transport}
+              now={monitor.serverNow.value}
+              query={query}
+            />
+          )}
+        </LoadedContent>
       )}
     </section>
   );
@@ -133,7 +126,7 @@ function Trace({ trace, id, transport, now, query }: TraceProps): JSX.Element {
       <div class="card trace">
         {(all.length > MIN_OVERVIEW || waits.length > 0 || zoom !== null) && (
           <div class="trace-tools">
-            <div>
+            <div class="action-row">
               {zoom !== null && (
                 <button type="button" class="chip" onClick={() => setZoom(null)}>
                   <Icon name="back" /> Show all
@@ -144,7 +137,7 @@ function Trace({ trace, id, transport, now, query }: TraceProps): JSX.Element {
                   {isCut ? 'Show waits' : 'Collapse waits'}
                 </button>
               )}
-              {isCut && <span class="muted">{formatDuration(totalMs(axis.cuts))} cut out</span>}
+              {isCut && <span class="panel-period">{formatDuration(totalMs(axis.cuts))} cut out</span>}
             </div>
             {/* It has the whole time, which the axis below cuts. */}
             {!isCut && <TraceOverview rows={all} span={span} zoom={zoom} onZoom={setZoom} />}
@@ -207,10 +200,10 @@ function RequestHead({
   const [icon, label, tone] = lookOf(failed > 0 ? 'failed' : (status ?? 'completed'));
   const { tokens, cost, models } = spent;
   const steps = sumOf(events, (each) => (each.steps?.length ?? 0) + (each.omittedSteps ?? 0));
-  const name = event?.kind === 'workflow' ? 'run' : 'event';
+  const [name, nameLabel] = event?.kind === 'workflow' ? (['run', 'Run'] as const) : (['event', 'Event'] as const);
   const mayReplay = useActions()?.may('replay') === true;
   return (
-    <section class="card request-card" aria-label={event === undefined ? 'Request' : `${KIND_LABEL[name]} ${event.id}`}>
+    <section class="card request-card" aria-label={event === undefined ? 'Request' : `${nameLabel} ${event.id}`}>
       <dl class="stats">
         <Fact label="Status">
           <span class={`state is-${tone}`}>
@@ -239,7 +232,7 @@ function RequestHead({
           <dl class="request-event">
             {/* The title has that of the request. */}
             {event.id !== requestId && (
-              <Fact label={KIND_LABEL[name]}>
+              <Fact label={nameLabel}>
                 <IdLink id={event.id} name={name} query={query} />
               </Fact>
             )}
@@ -272,8 +265,6 @@ function RequestHead({
   );
 }
 
-const KIND_LABEL = { run: 'Run', event: 'Event' } as const;
-
 interface TraceOverviewProps {
   readonly rows: readonly TraceRow[];
   readonly span: TimeSpan;
@@ -294,13 +285,12 @@ function TraceOverview({ rows, span, zoom, onZoom }: TraceOverviewProps): JSX.El
     const height = count === 0 ? 0 : Math.max(2, (count / max) * OVERVIEW_HEIGHT);
     return height === 0 ? '' : `M${index} ${OVERVIEW_HEIGHT}v${-height}h1v${height}z`;
   });
-  const [first, last] = crosshair.selecting ?? [];
-  const marked = first !== undefined && last !== undefined ? { from: timeAt(first), to: timeAt(last + 1) } : zoom;
   const xOf = (time: number): number => ((time - span.from) / (span.to - span.from)) * BUCKETS;
+  const [first, last] = crosshair.selecting ?? (zoom === null ? [0, -1] : [xOf(zoom.from), xOf(zoom.to) - 1]);
   const at = crosshair.at ?? BUCKETS - 1;
   return (
     <>
-      <span class="trace-scale">Running at once, at most {formatCount(Math.round(max))}</span>
+      <span class="panel-period trace-scale">Running at once, at most {formatCount(Math.round(max))}</span>
       <div
         ref={box}
         class="trace-overview"
@@ -315,14 +305,7 @@ function TraceOverview({ rows, span, zoom, onZoom }: TraceOverviewProps): JSX.El
       >
         <svg viewBox={`0 0 ${BUCKETS} ${OVERVIEW_HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
           <path class="trace-busy" d={bars.join('')} />
-          {marked !== null && (
-            <rect
-              class="chart-selection"
-              x={xOf(marked.from)}
-              width={Math.max(0.5, xOf(marked.to) - xOf(marked.from))}
-              height={OVERVIEW_HEIGHT}
-            />
-          )}
+          <rect class="chart-selection" x={first} width={last + 1 - first} height={OVERVIEW_HEIGHT} />
         </svg>
       </div>
     </>

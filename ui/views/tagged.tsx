@@ -171,30 +171,21 @@ function FoundEvents({ caption, events, now, query }: FoundEventsProps): JSX.Ele
   return (
     <ViewTable caption={caption} columns={COLUMNS} class="found-table">
       <BoundedRows items={events} limit={SHOWN} noun="events and runs" columns={COLUMNS.length}>
-        {(event) => <TaggedRow key={`${event.service} ${event.id}`} event={event} now={now} query={query} />}
+        {({ id, service, kind, type, status, acceptedAt, error }) => (
+          <tr key={`${service} ${id}`}>
+            <th scope="row">
+              <RunLink id={id} kind={kind} type={type} query={query} />
+            </th>
+            <ViewTableCell label="Status" isFailed={status === 'failed'}>
+              <StateLabel state={status} />
+            </ViewTableCell>
+            <ViewTableCell label="Accepted">
+              <Ago at={acceptedAt} now={now} />
+            </ViewTableCell>
+            <ViewTableCell label="Error">{error === undefined ? '—' : `${error.name}: ${error.message}`}</ViewTableCell>
+          </tr>
+        )}
       </BoundedRows>
     </ViewTable>
-  );
-}
-
-interface TaggedRowProps extends Pick<FoundEventsProps, 'now' | 'query'> {
-  readonly event: EventSummary;
-}
-
-function TaggedRow({ event, now, query }: TaggedRowProps): JSX.Element {
-  const { id, kind, type, status, acceptedAt, error } = event;
-  return (
-    <tr>
-      <th scope="row">
-        <RunLink id={id} kind={kind} type={type} query={query} />
-      </th>
-      <ViewTableCell label="Status" isFailed={status === 'failed'}>
-        <StateLabel state={status} />
-      </ViewTableCell>
-      <ViewTableCell label="Accepted">
-        <Ago at={acceptedAt} now={now} />
-      </ViewTableCell>
-      <ViewTableCell label="Error">{error === undefined ? '—' : `${error.name}: ${error.message}`}</ViewTableCell>
-    </tr>
   );
 }

@@ -125,8 +125,8 @@ function joinedRow(key: string, elements: readonly TraceRow[], isOpen: boolean):
         (states.includes('waiting') ? 'active' : 'completed'));
   const name = (elements[0]?.name ?? '').replace(/(?:\[\d+\]|#\d+)$/, '');
   const notes = [
-    ...(failed === 0 ? [] : [`${formatCount(failed)} failed (${formatPercent(failed / elements.length)})`]),
-    ...(slowest.ranMs === null ? [] : [`slowest ${slowest.name.slice(name.length)}: ${formatDuration(slowest.ranMs)}`]),
+    failed > 0 && `${formatCount(failed)} failed (${formatPercent(failed / elements.length)})`,
+    slowest.ranMs !== null && `slowest ${slowest.name.slice(name.length)}: ${formatDuration(slowest.ranMs)}`,
   ];
   return {
     key,
@@ -141,7 +141,7 @@ function joinedRow(key: string, elements: readonly TraceRow[], isOpen: boolean):
     })),
     waitedMs: null,
     ranMs: bars.length === 0 ? null : to - from,
-    note: notes.join(' · '),
+    note: notes.filter(Boolean).join(' · '),
     progress: null,
     event: null,
     step: elements[0]?.step ?? '',

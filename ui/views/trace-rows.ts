@@ -121,7 +121,7 @@ function eventRow(event: EventDetails, depth: number, now: number): TraceRow {
         ? (waitMs ?? null)
         : sumOf(bars, ({ from, to, tone }) => (tone === 'waiting' ? to - from : 0)),
     ranMs: ranMs(event, now),
-    note: [note, omitted].filter((text) => text !== '').join(' · '),
+    note: [note, omitted].filter(Boolean).join(' · '),
     progress: event.progress ?? null,
     event,
     step: '',
@@ -209,7 +209,6 @@ function stepRow(
 ): TraceRow {
   const path = stepPath(step.name);
   const { state, bars, waitedMs, ranMs } = stepBars(step, now);
-  const title = step.error?.message ?? stepTitle(step);
   return {
     key,
     depth: depth + path.length - 1,
@@ -219,12 +218,7 @@ function stepRow(
     bars,
     waitedMs,
     ranMs,
-    note:
-      title === ''
-        ? turnFacts(step)
-            .filter((fact) => fact !== model)
-            .join(' · ')
-        : title,
+    note: step.error?.message || stepTitle(step) || turnFacts(step, model),
     progress: null,
     event: null,
     step: step.name,
@@ -289,16 +283,15 @@ export function spanOf(rows: readonly { readonly bars: readonly Bar[] }[]): Time
   return from <= to ? { from, to: Math.max(to, from + 1) } : { from: 0, to: 1 };
 }
 
-/** Returns the facts about a step of an agent: its model, tokens and cost, or its error. Empty for other steps. */
-function turnFacts({ turn, error }: StepIntrospection): readonly string[] {
-  const { model, usage, isToolError } = turn ?? {};
+/** Returns the facts about a step of an agent: its model, unless all have it, its tokens and cost. Empty for other steps. */
+function turnFacts({ turn = {} }: StepIntrospection, common: string | undefined): string {
+  const { model, usage, isToolError } = turn;
   return [
-    ...(model === undefined ? [] : [model]),
-    ...(usage === undefined
-      ? []
-      : [`${formatCount(usage.promptTokens)} in, ${formatCount(usage.completionTokens)} out`]),
-    ...(usage?.cost === undefined ? [] : [formatCost(usage.cost)]),
-    ...(isToolError === true ? ['the model received an error'] : []),
-    ...(error === undefined ? [] : [`${error.name}: ${error.message}`]),
-  ];
+    model !== common && model,
+    usage && `${formatCount(usage.promptTokens)} in, ${formatCount(usage.completionTokens)} out`,
+    usage?.cost !== undefined && formatCost(usage.cost),
+    isToolError && 'the model received an error',
+  ]
+    .filter(Boolean)
+    .join(' · ');
 }

@@ -8,7 +8,7 @@ import { lookOf } from '../shared/states.js';
 import type { Monitor } from '../state/monitor.js';
 import { LIVE, RetainedRuns, runPeriods } from './retained-runs.js';
 import { failedFirst, RunList } from './run-list.js';
-import { listedSteps, reachedStages, reachedSteps, WorkflowGraph } from './workflow-graph.js';
+import { listedSteps, reachedSteps, WorkflowGraph } from './workflow-graph.js';
 import { stagesOf } from './workflow-summary.js';
 
 export interface OpenWorkflowProps {
@@ -75,7 +75,7 @@ export function OpenWorkflow({ workflow, body, monitor, query }: OpenWorkflowPro
                 isCut: read.waiting >= MAX_WAITING,
               })
         }
-        stages={isListed ? stagesOf(workflow) : reachedStages(body.steps)}
+        stages={stagesOf(isListed ? workflow : body)}
         query={query}
       />
       <div class="workflow-runs">
@@ -160,10 +160,10 @@ function runKey({ id, service }: PlacedRun): string {
 function graphPeriod({ newest, failed, waiting }: WorkflowRuns['read']): string {
   const parts = [
     `median of the ${formatCount(newest)} newest runs`,
-    ...(failed > 0 ? [`${formatCount(failed)} last failures`] : []),
-    ...(waiting > 0 ? ['suspended now'] : []),
+    failed > 0 && `${formatCount(failed)} last failures`,
+    waiting > 0 && 'suspended now',
   ];
-  return parts.join(' · ');
+  return parts.filter(Boolean).join(' · ');
 }
 
 /** Returns how many of which runs the list is taken from. */

@@ -59,11 +59,11 @@ export function RunBar({ run, serverNow }: RunBarProps): JSX.Element {
 /** Explains the parts of `RunBar`. */
 export function RunLegend(): JSX.Element {
   return (
-    <span class="run-legend">
+    <span class="keys run-keys">
       Steps over time
-      <span class="run-key">ran</span>
-      <span class="run-key is-waited">waited</span>
-      <span class="run-key is-below">in parallel</span>
+      <span>ran</span>
+      <span class="is-waited">waited</span>
+      <span class="is-below">in parallel</span>
     </span>
   );
 }

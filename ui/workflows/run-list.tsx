@@ -164,6 +164,6 @@ export function WaitTarget({ step, query }: Pick<RunWaitProps, 'step' | 'query'>
 
 /** Sorts runs: failed ones first, then as they are. */
 export function failedFirst<T extends RunIntrospection>(runs: readonly T[]): readonly T[] {
-  const isFailed = ({ status }: T): boolean => status === 'failed';
-  return [...runs.filter(isFailed), ...runs.filter((run) => !isFailed(run))];
+  const rankOf = ({ status }: T): number => Number(status !== 'failed');
+  return [...runs].sort((a, b) => rankOf(a) - rankOf(b));
 }

@@ -124,13 +124,6 @@ export function reachedSteps(steps: readonly ReachedStep[], selection: StepSelec
   }));
 }
 
-/** Returns the number of steps of each stage of steps that runs reached. */
-export function reachedStages(steps: readonly Pick<ReachedStep, 'stage'>[]): readonly number[] {
-  const stages: number[] = [];
-  for (const { stage } of steps) stages[stage] = (stages[stage] ?? 0) + 1;
-  return stages;
-}
-
 interface ReachedNodeProps {
   readonly step: ReachedStep;
   readonly selection: StepSelection;
@@ -279,11 +272,9 @@ export interface EventNodeProps {
 function EventNode({ relation, type, others = [], query }: EventNodeProps): JSX.Element {
   return (
     <>
-      <span class="node-line">
-        <span title={others.join(', ')}>
-          {relation}
-          {others.length > 0 && ` and ${others.length} more`}
-        </span>
+      <span class="node-line" title={others.join(', ')}>
+        {relation}
+        {others.length > 0 && ` and ${others.length} more`}
       </span>
       <TypeLink class="node-name" type={type} query={query} />
     </>

@@ -74,7 +74,7 @@ function summarize(
 }
 
 /** Returns the number of steps of each stage, in order. */
-export function stagesOf({ steps }: Pick<WorkflowOverview, 'steps'>): readonly number[] {
+export function stagesOf({ steps }: { readonly steps: readonly { readonly stage?: number }[] }): readonly number[] {
   const stages: number[] = [];
   let last: number | undefined;
   for (const { stage } of steps) {

@@ -100,13 +100,21 @@ function WorkflowRow({ workflow, monitor, query }: WorkflowProps): JSX.Element {
         <Problems workflow={workflow} monitor={monitor} />
       </th>
       <ViewTableCell label="Trend, 20 min">{recent && <TrendChart trend={trendOf(recent.minutes)} />}</ViewTableCell>
-      <CountCell label="Failed, 5 min" value={failed} isFailed={isFailing} />
+      <ViewTableCell label="Failed, 5 min" isFailed={isFailing}>
+        <Count value={failed} />
+      </ViewTableCell>
       <ViewTableCell label="Failure rate, 5 min" isFailed={isFailing}>
         <span data-any={isFailing}>{formatPercent(counts ? failureRatio(counts) : null)}</span>
       </ViewTableCell>
-      <CountCell label="Pending, now" value={pending} />
-      <CountCell label="Suspended, now" value={suspended} />
-      <CountCell label="Running, now" value={active} />
+      <ViewTableCell label="Pending, now">
+        <Count value={pending} />
+      </ViewTableCell>
+      <ViewTableCell label="Suspended, now">
+        <Count value={suspended} />
+      </ViewTableCell>
+      <ViewTableCell label="Running, now">
+        <Count value={active} />
+      </ViewTableCell>
       <ViewTableCell label="p50, 10 runs">{formatDuration(summarizeFunction(runs).medianMs)}</ViewTableCell>
       <ViewTableCell label="Last run">
         {last === undefined ? (
@@ -121,20 +129,6 @@ function WorkflowRow({ workflow, monitor, query }: WorkflowProps): JSX.Element {
         )}
       </ViewTableCell>
     </tr>
-  );
-}
-
-interface CountCellProps {
-  readonly label: string;
-  readonly value: number | undefined;
-  readonly isFailed?: boolean;
-}
-
-function CountCell({ label, value, isFailed = false }: CountCellProps): JSX.Element {
-  return (
-    <ViewTableCell label={label} isFailed={isFailed}>
-      {value === undefined ? UNKNOWN : <Count value={value} />}
-    </ViewTableCell>
   );
 }
 
