@@ -67,21 +67,21 @@ test.describe('what a screen reader reads of a hub in trouble', { tag: '@any-wid
         - region /order.created 4be0643f-.*/:
           - heading /order.created 4be0643f-.*/ [level=2]:
             - link "order.created"
-          - term: Status
-          - definition: 1 failed
-          - term: So far
-          - definition: 1 min 35 s
-          - term: Events and runs
-          - definition: "4"
-          - term: Steps
-          - definition: "4"
-          - term: Pending
-          - definition: "1"
           - region /Event 4be0643f-.*/:
-            - term: Event
-            - definition:
-              - link "4be0643f"
-              - button "Copy the event id 4be0643f"
+            - term: Status
+            - definition: 1 failed
+            - term: So far
+            - definition: 1 min 35 s
+            - term: Events and runs
+            - definition: "4"
+            - term: Pending
+            - definition: "1"
+            - term: Steps
+            - definition: "4"
+            - term: Accepted
+            - definition
+            - term: Service
+            - definition: shop
           - table "Events, runs, attempts and steps of the request, as a tree":
             - rowgroup:
               - row "Name Status Waited Ran 0 to 1 min 35 s"

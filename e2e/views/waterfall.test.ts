@@ -69,3 +69,20 @@ test('on a phone, the name of a nested run is whole, and its kind is left out', 
   expect(tag?.y).toBeGreaterThanOrEqual((row?.y ?? 0) + (row?.height ?? 0));
   await expectNoOverflow(page);
 });
+
+test('on a phone, waiting and running time are told apart, and the axis has its end', { tag: '@any-width' }, async ({
+  page,
+  serve,
+}) => {
+  await page.setViewportSize({ width: 320, height: 700 });
+  const { dashboard } = await serveAnswers(serve);
+  await page.goto(`${dashboard.origin}/#/requests/${REQUEST_ID}?every=off`);
+  const shown = page.getByRole('row', { name: /fulfil/ }).locator('.trace-ms:visible');
+  await expect(shown).toHaveCount(2);
+  for (const [index, label] of ['waited', 'ran'].entries())
+    await expect(shown.nth(index)).toHaveAttribute('data-label', label);
+  const [waited, ran] = [await shown.first().boundingBox(), await shown.last().boundingBox()];
+  expect((waited?.x ?? 0) + (waited?.width ?? 0)).toBeLessThanOrEqual(ran?.x ?? 0);
+  await expect(page.getByRole('columnheader')).toHaveText([/^0 to 1 min 3\d s$/]);
+  await expectNoOverflow(page);
+});

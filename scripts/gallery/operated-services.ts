@@ -138,12 +138,17 @@ function registerWorkflows(hub: Hub, clock: FakeClock, isNew: boolean): void {
 
 /** Registers what the support service does, an agent that answers tickets: most after some calls of tools, those about refunds after an approval. */
 export function registerSupport(hub: Hub, clock: FakeClock): void {
-  const usage = { promptTokens: 1_640, completionTokens: 212, totalTokens: 1_852, cachedTokens: 1_024 };
+  /** Tokens of a turn: each has the messages of those before it. */
+  const usageOf = (turn: number) => {
+    const [promptTokens, completionTokens] = [1_640 + 260 * turn, 120 + ((turn * 97) % 240)];
+    return { promptTokens, completionTokens, totalTokens: promptTokens + completionTokens, cachedTokens: 1_024 };
+  };
   const answer: ScriptEntry = ({ messages }) => {
     const text = JSON.stringify(messages.filter(({ role }) => role === 'user'));
     const turn = messages.filter(({ role }) => role === 'assistant').length;
     const turns = text.includes('everything') ? manyTurns : 2 + (text.length % 3);
     const delayMs = 700 + ((turn * 610) % 1_700);
+    const usage = usageOf(turn);
     if (turn === turns) return { content: 'It arrives on Monday.', usage, delayMs };
     const name =
       turn === turns - 1 && text.includes('money') ? 'refund' : turn % 3 === 0 ? 'search_the_docs' : 'find_order';
@@ -151,7 +156,7 @@ export function registerSupport(hub: Hub, clock: FakeClock): void {
   };
   const parameters = { type: 'object' };
   const tool = (name: string, needsApproval = false) =>
-    createTool({ name, description: name, parameters, needsApproval, execute: () => pass(clock, 150) });
+    createTool({ name, description: name, parameters, needsApproval, execute: ({ order }: { order: number }) => pass(clock, 60 + ((order * 410) % 1_300)) });
   const agent = createAgent({
     name: 'support',
     description: 'Answers tickets of customers.',

@@ -93,6 +93,24 @@ test.each([3, 30, 150])('services are columns from left to right, %d nodes stand
   expect(layout.edges).toHaveLength(4);
 });
 
+test('an edge that passes a column stays clear of the nodes above and below it', () => {
+  // a leads to b and to the end, past the two nodes of the column between.
+  const events = [
+    eventOf('a', countsOf(1), { onSuccess: 'b', onComplete: 'end', onFailure: 'b2' }),
+    eventOf('b', countsOf(1), { onSuccess: 'end' }),
+    eventOf('b2', countsOf(1)),
+    eventOf('end', countsOf(1)),
+  ];
+  const { nodes, edges } = layoutFlow(flowGraph({ ...empty, events, serviceOf: new Map() }), 1_200);
+  const path = edges.find(({ edge }) => edge.relation === 'complete')?.path ?? '';
+  const lane = Number(/ ([\d.]+)H/.exec(path)?.[1]);
+  const passed = nodes.filter(({ node }) => node.name.startsWith('b'));
+  expect(passed).toHaveLength(2);
+  for (const { y, height } of passed) {
+    expect(Math.min(Math.abs(lane - y), Math.abs(lane - y - height))).toBeGreaterThanOrEqual(8);
+  }
+});
+
 interface Area {
   readonly x: number;
   readonly y: number;
