@@ -156,7 +156,13 @@ export function registerSupport(hub: Hub, clock: FakeClock): void {
   };
   const parameters = { type: 'object' };
   const tool = (name: string, needsApproval = false) =>
-    createTool({ name, description: name, parameters, needsApproval, execute: ({ order }: { order: number }) => pass(clock, 60 + ((order * 410) % 1_300)) });
+    createTool({
+      name,
+      description: name,
+      parameters,
+      needsApproval,
+      execute: ({ order }: { order: number }) => pass(clock, 60 + ((order * 410) % 1_300)),
+    });
   const agent = createAgent({
     name: 'support',
     description: 'Answers tickets of customers.',

@@ -3,7 +3,7 @@ import type { FlowEdge, FlowGraph, FlowNode } from './flow-graph.js';
 
 const NODE_HEIGHT = 44;
 /** Height of a node without edges, which is one line. */
-const LOOSE_HEIGHT = 26;
+export const LOOSE_HEIGHT = 26;
 /** Gap between nodes above each other, through which edges run. */
 const ROW_GAP = 24;
 /** Gap between areas above each other, and beside nodes without edges. */

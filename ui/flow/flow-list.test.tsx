@@ -14,7 +14,7 @@ function outline(branches: readonly FlowBranch[], indent = ''): string[] {
   ]);
 }
 
-test('each node stands below what leads to it, its ways once, and circles end', () => {
+test('each node stands below what leads to it, its links once, and circles end', () => {
   const graph = flowGraph({
     events: [
       eventOf('shipped'),
@@ -40,7 +40,7 @@ test('each node stands below what leads to it, its ways once, and circles end', 
   ]);
 });
 
-test('sources with trouble come first and stay, and types without ways are shown on request', async () => {
+test('sources with trouble come first and stay, and types without links are shown on request', async () => {
   const busy = { recent: recentOf(periodOf(300)) };
   const alone = Array.from({ length: 12 }, (_, index) => eventOf(`alone ${index}`, countsOf(300), busy));
   const ordered = eventOf('ordered', countsOf(300), { ...busy, onSuccess: 'paid' });
@@ -69,7 +69,7 @@ test('sources with trouble come first and stay, and types without ways are shown
   await page.poll();
   const names = (): (string | undefined)[] => lines().map((line) => line?.split(',')[0]);
   expect(names()).toEqual(['declined', 'ordered', 'paid', 'hourly', 'counted']);
-  await page.click(screen.getByRole('button', { name: '12 without ways' }));
+  await page.click(screen.getByRole('button', { name: '12 without links' }));
   expect(names()).toHaveLength(17);
   expect(names()[0]).toBe('declined');
   page.close();

@@ -56,7 +56,7 @@ export interface FlowBranch {
   readonly id: string;
   /** Way from the node above; `null` for a source. */
   readonly relation: FlowEdge['relation'] | null;
-  /** It stands with its ways further up. */
+  /** It stands with its links further up. */
   readonly isRepeated: boolean;
   readonly next: readonly FlowBranch[];
 }

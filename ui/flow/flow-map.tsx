@@ -3,7 +3,7 @@ import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { useWidth } from '../shared/use-element.js';
 import type { Navigation } from '../state/navigation.js';
 import type { FlowEdge, FlowGraph, FlowNode } from './flow-graph.js';
-import { layoutFlow, type PlacedEdge } from './flow-layout.js';
+import { LOOSE_HEIGHT, layoutFlow, type PlacedEdge } from './flow-layout.js';
 import { FlowLink } from './flow-link.js';
 
 export interface FlowGraphProps {
@@ -27,7 +27,6 @@ export function FlowMap({ graph, navigation, now }: FlowGraphProps): JSX.Element
   const dots = useDots(nodeOf, layout.edges);
   const query = navigation.query.value;
   const open = navigation.openType.value;
-  const linked = new Set(graph.edges.flatMap(({ from, to }) => [from, to]));
   return (
     <div ref={box} class="card flow-scroll">
       <div class="flow" style={{ width: `${layout.width}px`, height: `${layout.height}px` }}>
@@ -61,7 +60,7 @@ export function FlowMap({ graph, navigation, now }: FlowGraphProps): JSX.Element
                   <FlowLink
                     node={node}
                     now={now}
-                    isLoose={!linked.has(id)}
+                    isLoose={height === LOOSE_HEIGHT}
                     isOpen={node.kind === 'event' && node.name === open}
                     query={query}
                   />

@@ -37,7 +37,7 @@ export function Flow({ monitor, navigation }: FlowProps): JSX.Element {
           <span class="panel-period">last 5 min{isGrouped && ' · grouped by prefix'}</span>
           {others > 0 && (
             <button type="button" class="chip" aria-pressed={isWhole} onClick={() => setWhole(!isWhole)}>
-              {formatCount(others)} without {isList ? 'ways' : 'events'}
+              {formatCount(others)} without {isList ? 'links' : 'events'}
             </button>
           )}
           <button type="button" class="chip" aria-pressed={isList} onClick={() => setList(!isList)}>
@@ -48,7 +48,7 @@ export function Flow({ monitor, navigation }: FlowProps): JSX.Element {
       isEmpty={isEmpty}
       hint={
         <>
-          Register event types with <code>hub.event</code>, and the ways between them appear here.
+          Register event types with <code>hub.event</code>, and the links between them appear here.
         </>
       }
     >

@@ -290,7 +290,9 @@ function TraceOverview({ rows, span, zoom, onZoom }: TraceOverviewProps): JSX.El
   const at = crosshair.at ?? BUCKETS - 1;
   return (
     <>
-      <span class="panel-period trace-scale">Running at once, at most {formatCount(Math.round(max))}</span>
+      <span class="panel-period trace-scale">
+        Running at once, at most {formatCount(Math.round(max))} · drag to zoom
+      </span>
       <div
         ref={box}
         class="trace-overview"

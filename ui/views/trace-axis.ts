@@ -68,7 +68,7 @@ export function waitsIn(span: TimeSpan, rows: readonly TraceRow[]): readonly Tim
 
 /** Number of elements of a step that are shown one by one. */
 const MAX_ELEMENTS = 8;
-/** Number of parts of the bar of joined elements. */
+/** Number of parts of the bar of joined elements. Of more, those near each other are one. */
 const MAX_PARTS = 60;
 
 /**
@@ -113,7 +113,7 @@ function isElement(step: string): boolean {
 
 function joinedRow(key: string, elements: readonly TraceRow[], isOpen: boolean): TraceRow {
   const bars = elements.flatMap((row) => row.bars);
-  const busy = bars.filter(isBusy);
+  const periods = joinPeriods(bars.filter(isBusy));
   const [from, to] = [Math.min(...bars.map((bar) => bar.from)), Math.max(...bars.map((bar) => bar.to))];
   const slowest = elements.reduce((a, b) => ((b.ranMs ?? 0) > (a.ranMs ?? 0) ? b : a));
   const failed = elements.filter(({ state }) => state === 'failed').length;
@@ -134,11 +134,13 @@ function joinedRow(key: string, elements: readonly TraceRow[], isOpen: boolean):
     kind: elements[0]?.kind ?? 'run',
     name: `${formatCount(elements.length)} × ${name}`,
     state,
-    bars: atMost(joinPeriods(busy), to - from).map(({ from: start, to: end }) => ({
-      from: start,
-      to: end,
-      tone: failed > 0 ? 'failed' : state === 'completed' ? 'completed' : 'running',
-    })),
+    bars: (periods.length > MAX_PARTS ? joinPeriods(periods, (to - from) / MAX_PARTS) : periods).map(
+      ({ from: start, to: end }) => ({
+        from: start,
+        to: end,
+        tone: failed > 0 ? 'failed' : state === 'completed' ? 'completed' : 'running',
+      }),
+    ),
     waitedMs: null,
     ranMs: bars.length === 0 ? null : to - from,
     note: notes.filter(Boolean).join(' · '),
@@ -182,19 +184,6 @@ function callsText(turn: TraceRow, all: readonly TraceRow[]): string {
   const [first] = calls;
   const name = calls.length === 1 ? (first?.name ?? '') : `${calls.length} calls`;
   return `${name} ${formatDuration(sumOf(calls, ({ ranMs }) => ranMs ?? 0))}`;
-}
-
-/** Joins periods with small gaps until there are at most 60. */
-function atMost(periods: readonly TimeSpan[], totalMs: number): readonly TimeSpan[] {
-  if (periods.length <= MAX_PARTS) return periods;
-  const gap = totalMs / MAX_PARTS;
-  const joined: { from: number; to: number }[] = [];
-  for (const { from, to } of periods) {
-    const last = joined.at(-1);
-    if (last !== undefined && from - last.to < gap) last.to = to;
-    else joined.push({ from, to });
-  }
-  return joined;
 }
 
 /** Buckets of the overview. */

@@ -56,18 +56,6 @@ export function RunBar({ run, serverNow }: RunBarProps): JSX.Element {
   );
 }
 
-/** Explains the parts of `RunBar`. */
-export function RunLegend(): JSX.Element {
-  return (
-    <span class="keys run-keys">
-      Steps over time
-      <span>ran</span>
-      <span class="is-waited">waited</span>
-      <span class="is-below">in parallel</span>
-    </span>
-  );
-}
-
 /** Percent of a bar that a character of a name takes. Elements for names without room would cost more than the page. */
 const CHARACTER_PERCENT = 0.8;
 

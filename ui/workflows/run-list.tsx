@@ -8,7 +8,7 @@ import { IdLink } from '../shared/links.js';
 import { StateLabel } from '../shared/states.js';
 import { Ago } from '../shared/times.js';
 import { useKept } from '../shared/use-element.js';
-import { formatTaken, RunBar, RunLegend } from './run-bar.js';
+import { formatTaken, RunBar } from './run-bar.js';
 import { isOver } from './step-bars.js';
 
 export interface RunListProps {
@@ -44,7 +44,12 @@ export function RunList({ runs, serverNow, query }: RunListProps): JSX.Element {
       <p class="run-line run-head" aria-hidden="true">
         <span>Status</span>
         <span>Run</span>
-        <RunLegend />
+        <span class="keys run-keys">
+          Steps over time
+          <span>ran</span>
+          <span class="is-waited">waited</span>
+          <span class="is-below">in parallel</span>
+        </span>
         <span class="run-total">Duration</span>
         <span class="run-total">Accepted</span>
       </p>

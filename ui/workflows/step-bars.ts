@@ -17,12 +17,12 @@ export function isBusy({ tone }: Bar): boolean {
   return tone !== 'waiting' && tone !== 'cancelled';
 }
 
-/** Returns the periods that others cover, in order and apart from each other. */
-export function joinPeriods(periods: readonly TimeSpan[]): readonly TimeSpan[] {
+/** Returns the periods that others cover, in order and more than a gap apart from each other. */
+export function joinPeriods(periods: readonly TimeSpan[], gapMs: number = 0): readonly TimeSpan[] {
   const joined: { from: number; to: number }[] = [];
   for (const { from, to } of [...periods].sort((a, b) => a.from - b.from)) {
     const last = joined.at(-1);
-    if (last !== undefined && from <= last.to) last.to = Math.max(last.to, to);
+    if (last !== undefined && from <= last.to + gapMs) last.to = Math.max(last.to, to);
     else joined.push({ from, to });
   }
   return joined;

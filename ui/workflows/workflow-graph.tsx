@@ -47,7 +47,7 @@ export function WorkflowGraph({ workflow, steps, stages, query }: WorkflowGraphP
   const layout = useMemo(() => layoutGraph(shape, available), [place]);
   const { width, height, nodeWidth, frame } = layout;
   const kept = useKept();
-  const followUpClasses = followUps.map((followUp) => (isUsed(followUp, workflow) ? `arrow-${followUp.when}` : ''));
+  const followUpClasses = followUps.map((followUp) => (isUsed(followUp, workflow) ? WHEN_TONE[followUp.when] : ''));
   return (
     <div ref={box} class="graph-box">
       <div class="graph" style={{ width: `${width}rem`, height: `${height}rem` }}>
@@ -55,7 +55,7 @@ export function WorkflowGraph({ workflow, steps, stages, query }: WorkflowGraphP
           <svg class="graph-lines" viewBox={`0 0 ${width} ${height}`} aria-hidden="true">
             <rect class="graph-frame" {...frame} rx="0.625" />
             {layout.stepArrows.map((line, index) => (
-              <path key={index} class={`arrow arrow-${steps[index]?.status}`} d={line} />
+              <path key={index} class={`arrow ${steps[index]?.status === 'active' ? 'is-active' : ''}`} d={line} />
             ))}
             {layout.followUpArrows.map((line, index) => (
               <path key={index} class={`arrow ${followUpClasses[index]}`} d={line} />
@@ -94,6 +94,8 @@ export function WorkflowGraph({ workflow, steps, stages, query }: WorkflowGraphP
     </div>
   );
 }
+
+const WHEN_TONE: Record<FollowUp['when'], string> = { success: 'is-completed', failure: 'is-failed', complete: '' };
 
 /** Returns the steps of a list with the results of the recent runs. */
 export function listedSteps(workflow: WorkflowOverview, query: string): readonly GraphStep[] {
