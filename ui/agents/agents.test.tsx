@@ -89,7 +89,7 @@ test('a row shows the runs, failures and tokens of an agent', async () => {
     'Failure rate': '25.0%',
     Tokens: '4001.9% of all agentslimit 2M per 1 h',
     'Tokens per run': '408 cached2 reasoningbudget 9,000',
-    Cost: '1.50limit 5.00 per 1 d and key',
+    Cost: '$1.50limit $5.00 per 1 d and key',
     p95: '~3.4 s',
     Approvals: '2 waiting',
   });
