@@ -236,15 +236,16 @@ function RequestHead({
                 <IdLink id={event.id} name={name} query={query} />
               </Fact>
             )}
-            {event.causeId !== undefined && (
-              <Fact label="Caused by">
-                <IdLink id={event.causeId} name="event" query={query} />
-              </Fact>
-            )}
-            {event.forkOf && (
+            {event.forkOf ? (
               <Fact label="Fork of">
                 <IdLink id={event.forkOf.runId} name="run" query={query} /> from <bdi>{event.forkOf.step}</bdi>
               </Fact>
+            ) : (
+              event.causeId !== undefined && (
+                <Fact label="Caused by">
+                  <IdLink id={event.causeId} name="event" query={query} />
+                </Fact>
+              )
             )}
             <Fact label="Accepted">
               <Ago at={event.acceptedAt} now={now} />
