@@ -150,11 +150,11 @@ test('an agent shows its recent runs, and each run its turns and tool calls', as
   await expect(run.locator('[data-label="Turns"]')).toHaveText('3');
   await expect(run.locator('[data-label="Tool calls"]')).toHaveText('2');
   await expect(run.locator('[data-label="Tokens"]')).toHaveText('5,556');
-  await expect(run.locator('[data-label="Cost"]')).toHaveText('0.0062');
+  await expect(run.locator('[data-label="Cost"]')).toHaveText('$0.0062');
   // One line; on a phone two, of which the second is the figures.
   await expect.poll(async () => (await run.boundingBox())?.height).toBeLessThan(76);
   const agent = page.getByRole('table', { name: /^Agents/ }).getByRole('row', { name: /support/ });
-  await expect(agent.locator('[data-label="Cost"]')).toHaveText('0.0062');
+  await expect(agent.locator('[data-label="Cost"]')).toHaveText('$0.0062');
 
   await expectAccessible(page);
   await expectNoOverflow(page);
