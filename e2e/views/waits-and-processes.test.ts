@@ -93,7 +93,7 @@ test('waits show run, tool, start, time limit and the code that approves', async
 
   await approval.getByRole('link', { name: id.slice(0, 8) }).click();
   await expect(page.getByRole('heading', { name: /^ticket\.opened [\da-f]{8}-/ })).toBeVisible();
-  await expect(page.getByRole('row', { name: /turn 3/ })).toContainText('1,640 in, 212 out · $0.0021');
+  await expect(page.getByRole('row', { name: /turn 3/ })).toContainText('1,640 in, 212 out · cost 0.0021');
   await page.goBack();
   await hub.emit(decided, { approvalId, approved: true });
   await expect(page.getByRole('heading', { name: 'Approvals' })).toBeHidden();
@@ -150,11 +150,11 @@ test('an agent shows its recent runs, and each run its turns and tool calls', as
   await expect(run.locator('[data-label="Turns"]')).toHaveText('3');
   await expect(run.locator('[data-label="Tool calls"]')).toHaveText('2');
   await expect(run.locator('[data-label="Tokens"]')).toHaveText('5,556');
-  await expect(run.locator('[data-label="Cost"]')).toHaveText('$0.0062');
+  await expect(run.locator('[data-label="Cost"]')).toHaveText('0.0062');
   // One line; on a phone two, of which the second is the figures.
   await expect.poll(async () => (await run.boundingBox())?.height).toBeLessThan(76);
   const agent = page.getByRole('table', { name: /^Agents/ }).getByRole('row', { name: /support/ });
-  await expect(agent.locator('[data-label="Cost"]')).toHaveText('$0.0062');
+  await expect(agent.locator('[data-label="Cost"]')).toHaveText('0.0062');
 
   await expectAccessible(page);
   await expectNoOverflow(page);
@@ -194,9 +194,9 @@ test('processes show who runs, since when, how busy, and what each handles', asy
   await hub.emit('slow', {});
   await page.goto(origin);
   const problem = page.getByRole('region', { name: 'Needs attention' }).getByRole('listitem');
-  await expect(problem).toContainText('1 process lost, 3 running events released14 min ago');
+  await expect(problem).toContainText(/3 running events released.*14 min ago/);
   await problem.getByRole('link', { name: 'shop' }).click();
-  const table = page.getByRole('table', { name: 'Running processes, by service' });
+  const table = page.getByRole('table', { name: 'Running processes' });
   const row = table.getByRole('row', { name: /pid/ });
   await expect(row).toHaveCount(1);
   await expect(page.getByRole('heading', { name: 'Running processes 1 hub in 1 process' })).toBeVisible();
@@ -278,7 +278,7 @@ test('new views: headings, tables with captions, and a text for each state', { t
     - region "Waits":
       - heading "Waits" [level=2]
       - heading "Approvals 1" [level=3]
-      - table "Calls of tools that wait for an approval":
+      - table "Approvals":
         - rowgroup:
           - row "Run Since Until Decision"
         - rowgroup:
@@ -292,7 +292,7 @@ test('new views: headings, tables with captions, and a text for each state', { t
             - cell "Copy code":
               - button "Copy code"
       - heading "Other waits 1" [level=3]
-      - table "Steps that wait":
+      - table "Other waits":
         - rowgroup:
           - row "Run Since Until"
         - rowgroup:
@@ -324,7 +324,7 @@ test('new views: headings, tables with captions, and a text for each state', { t
   await expect(page.locator('main')).toMatchAriaSnapshot(`
     - region "Processes":
       - heading "Processes" [level=2]
-      - table "Running processes, by service":
+      - table "Running processes":
         - rowgroup:
           - row "Process Heap Loop busy Service Release Slots taken Started Handles"
         - rowgroup:
@@ -336,7 +336,7 @@ test('new views: headings, tables with captions, and a text for each state', { t
             - cell "v1"
             - cell "0 of 100"
       - heading "Releases 7 d" [level=3]
-      - table "Releases, the latest first":
+      - table "Releases":
         - rowgroup:
           - row "Release Service Started Ended"
         - rowgroup:

@@ -259,7 +259,7 @@ const operatedScenes: readonly (Pick<Scene, 'name'> & {
   {
     name: 'operated-approve',
     hash: () => '#/waits',
-    act: (page) => page.getByRole('button', { name: 'Approve' }).first().click(),
+    act: (page) => page.getByRole('button', { name: 'Decide' }).first().click(),
   },
   {
     name: 'operated-dialog',

@@ -51,23 +51,30 @@ export function ActionsOfUser({ monitor }: { readonly monitor: Monitor }): JSX.E
     [client],
   );
   return (
-    question && <ConfirmDialog question={question} onDone={() => monitor.refresh()} onClose={() => setQuestion(null)} />
+    question &&
+    current.value && (
+      <ConfirmDialog
+        question={question}
+        actions={current.value}
+        onDone={() => monitor.refresh()}
+        onClose={() => setQuestion(null)}
+      />
+    )
   );
 }
 
 export interface ActionButtonProps {
-  readonly right: Right;
-  readonly label: string;
-  /** Returns the question that confirms the action. Called on each click. */
-  readonly question: (actions: Actions) => Question;
+  readonly question: Question;
+  /** @default that of the button that confirms */
+  readonly label?: string;
 }
 
-/** Button of an action. Absent if the user may not carry it out. */
-export function ActionButton({ right, label, question }: ActionButtonProps): JSX.Element | null {
+/** Button of an action, which a dialog confirms. Absent if the user may not carry it out. */
+export function ActionButton({ question, label = question.confirm }: ActionButtonProps): JSX.Element | null {
   const actions = useActions();
-  if (actions?.may(right) !== true) return null;
+  if (actions?.may(question.right) !== true) return null;
   return (
-    <button type="button" class="button" onClick={() => actions.ask(question(actions))}>
+    <button type="button" class="button" onClick={() => actions.ask(question)}>
       {label}
     </button>
   );

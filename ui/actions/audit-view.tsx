@@ -1,11 +1,11 @@
 import type { JSX } from 'preact';
 import { useEffect, useMemo } from 'preact/hooks';
 import type { AuditBody } from '../../server/dashboard/protocol.js';
-import { formatDate, formatTime, viewerTimeZone } from '../format/clock-time.js';
+import { viewerTimeZone } from '../format/clock-time.js';
 import { counted } from '../format/number.js';
 import { Icon } from '../shared/icon.js';
 import { IdLink } from '../shared/links.js';
-import { Ago } from '../shared/times.js';
+import { MomentAndAge } from '../shared/times.js';
 import { EmptyState, LoadedContent, ViewSection } from '../shared/view-section.js';
 import { BoundedRows, ViewTable, ViewTableCell, ViewTableNote } from '../shared/view-table.js';
 import { createViewLoader } from '../state/loader.js';
@@ -69,16 +69,7 @@ export function AuditView({ monitor, navigation }: AuditViewProps): JSX.Element 
           {({ entries, now }) => (
             <ViewTable caption="Actions, the newest first" columns={COLUMNS} class="audit-table">
               <BoundedRows items={entries} limit={SHOWN} noun="actions" columns={COLUMNS.length}>
-                {(entry, index) => [
-                  formatDate(entry.at) !== formatDate(entries[index - 1]?.at ?? 0) && (
-                    <tr key="day" class="row-group">
-                      <th scope="rowgroup" colSpan={COLUMNS.length}>
-                        {formatDate(entry.at)}
-                      </th>
-                    </tr>
-                  ),
-                  <AuditRow key={entry.sequence} entry={entry} now={now} query={query} />,
-                ]}
+                {(entry) => <AuditRow key={entry.sequence} entry={entry} now={now} query={query} />}
               </BoundedRows>
             </ViewTable>
           )}
@@ -93,10 +84,7 @@ function AuditRow({ entry, now, query }: { entry: Entry; now: number; query: str
   return (
     <tr>
       <th scope="row">
-        {formatTime(at)}{' '}
-        <span class="muted">
-          <Ago at={at} now={now} />
-        </span>
+        <MomentAndAge at={at} now={now} />
       </th>
       <ViewTableCell label="Who">
         <bdi>{by}</bdi> <span class="muted">via {via}</span>

@@ -25,26 +25,30 @@ export function Contents({ id, client }: ContentsProps): JSX.Element {
 
 export interface LoadedContentsProps {
   readonly loading: Promise<readonly ServiceContents[]>;
-  /** Call that waits, whose arguments alone are shown. @default everything */
-  readonly wait?: WaitIntrospection;
+  /** Call that waits: its arguments, then the payload that led to it. @default everything */
+  readonly wait?: WaitIntrospection | undefined;
 }
 
-/** Contents of an event or a run in each service, or the arguments of a call that waits in one. */
+/** Contents of an event or a run in each service, or those that decide on a call that waits in one. */
 export function LoadedContents({ loading, wait }: LoadedContentsProps): JSX.Element {
   const [services, setServices] = useState<readonly ServiceContents[]>([]);
   const [error, setError] = useState<string | null>(null);
   useEffect(() => {
     loading.then(setServices, (cause: Error) => setError(cause.message));
   }, []);
-  const isMeant = ({ kind, step }: ServiceContents['contents'][number]): boolean =>
-    wait === undefined || (kind === 'arguments' && step === wait.step.name);
+  const meant = (contents: ServiceContents['contents']): ServiceContents['contents'] =>
+    wait === undefined
+      ? contents
+      : ['arguments', 'payload'].flatMap((kind) =>
+          contents.filter((each) => each.kind === kind && [undefined, wait.step.name].includes(each.step)),
+        );
   return (
     <div class="contents" aria-live="polite">
       {error !== null && <p class="panel-notice">{error}</p>}
       {services
         .filter(({ service }) => wait === undefined || service === wait.service)
         .map(({ service, contents }) => (
-          <ContentList key={service} contents={contents.filter(isMeant)} />
+          <ContentList key={service} contents={meant(contents)} />
         ))}
     </div>
   );

@@ -1,11 +1,6 @@
-import type {
-  EventDetails,
-  PeriodCounts,
-  PreviewBody,
-  Right,
-  WaitIntrospection,
-} from '../../server/dashboard/protocol.js';
-import { formatMoment } from '../format/clock-time.js';
+import type { ReadonlySignal } from '@preact/signals';
+import type { JSX } from 'preact';
+import type { EventDetails, PeriodCounts, Right, WaitIntrospection } from '../../server/dashboard/protocol.js';
 import { formatCount } from '../format/number.js';
 import { viewPath } from '../state/navigation.js';
 import type { ActionClient, ActionFields } from './action-client.js';
@@ -20,39 +15,43 @@ export interface Target {
 /** Number of events per request. */
 const pageSize = 100;
 
-/** Returns the `act` of a question that carries one action out. @param done says that it is done */
-function acting(client: ActionClient, right: Right, fields: ActionFields, done: string): Question['act'] {
-  return async (reason) => {
-    await client.act(right, fields, reason);
-    return done;
+/** Returns the part of a question that carries one action out. @param done says that it is done */
+function carryOut(right: Right, fields: ActionFields, done: string): Pick<Question, 'right' | 'act'> {
+  return {
+    right,
+    act: async (client, reason) => {
+      await client.act(right, fields, reason);
+      return done;
+    },
   };
 }
 
 const kindNames = { type: 'event type', workflow: 'workflow', schedule: 'schedule', service: 'service' } as const;
 
-export function pauseQuestion(client: ActionClient, { kind, name }: Target): Question {
+export function pauseQuestion({ kind, name }: Target): Question {
   return {
     title: `Pause the ${kindNames[kind]} ${name}?`,
     effect: `Nothing of it starts in any service until it is resumed. What runs finishes, and events are still accepted.`,
     confirm: 'Pause',
     needsReason: true,
-    act: acting(client, 'pause', { [kind]: name }, 'Paused.'),
+    ...carryOut('pause', { [kind]: name }, 'Paused.'),
   };
 }
 
-export function resumeQuestion(client: ActionClient, { kind, name }: Target): Question {
+export function resumeQuestion({ kind, name }: Target): Question {
   return {
     title: `Resume the ${kindNames[kind]} ${name}?`,
     effect: 'What waits for it starts at once, within its limits.',
     confirm: 'Resume',
-    act: async (reason) => {
+    right: 'resume',
+    act: async (client, reason) => {
       const { done } = await client.act('resume', { [kind]: name }, reason);
       return done === 0 ? 'It was not paused.' : 'Resumed.';
     },
   };
 }
 
-export function replayQuestion(client: ActionClient, { id, kind, type, service }: EventDetails): Question {
+export function replayQuestion({ id, kind, type, service }: EventDetails): Question {
   const effect =
     kind === 'workflow'
       ? `The run goes on in ${service} at the step that failed.`
@@ -61,7 +60,7 @@ export function replayQuestion(client: ActionClient, { id, kind, type, service }
     title: `Replay the dead letter of ${type}?`,
     effect,
     confirm: 'Replay',
-    act: acting(client, 'replay', { id, service }, 'Replayed.'),
+    ...carryOut('replay', { id, service }, 'Replayed.'),
   };
 }
 
@@ -72,59 +71,54 @@ interface ReplayedLetters {
 }
 
 /** Facts about dead letters before they are replayed. */
-interface ReplayedFacts {
-  /** Error of the group. */
-  readonly error?: string;
+interface ReplayedFacts extends Pick<Question, 'details'> {
+  readonly count: ReadonlySignal<number>;
   /** Counts of the type in the last 5 minutes. */
   readonly last5Min?: PeriodCounts | undefined;
-  readonly details?: Question['details'];
 }
 
-/** Replays all open dead letters of a type or an error group that failed until now, in pages. */
+/** Replays open dead letters of a type that failed until now, in pages. @param lettersOf returns the chosen ones */
 export function replayAllQuestion(
-  client: ActionClient,
-  letters: ReplayedLetters,
-  { error, last5Min, details }: ReplayedFacts,
+  type: string,
+  lettersOf: () => readonly ReplayedLetters[],
+  { last5Min, ...facts }: ReplayedFacts,
 ): Question {
   const failed = last5Min === undefined ? 0 : last5Min.failed - last5Min.cancelled;
-  const first = client.preview('replay', { ...letters });
   return {
-    title: `Replay the dead letters of ${letters.type}${error === undefined ? '' : ` with the error "${error}"`}?`,
-    effect: first.then(({ count, isMore }) =>
-      count === 0
-        ? 'None any more.'
-        : `${failed === 0 ? '' : `${formatCount(failed)} failed in 5 min. `}${formatCount(count)}${isMore ? ' or more' : ''} dead ${count === 1 ? 'letter is' : 'letters are'} handled again, runs from the step that failed.`,
-    ),
-    ...(details && { details }),
+    title: `Replay the dead letters of ${type}?`,
+    effect: `${failed === 0 ? '' : `${formatCount(failed)} failed in 5 min. `}They are handled again, runs from the step that failed.`,
     confirm: 'Replay',
-    act: async (reason, report) => replayPages(client, letters, await first, reason, report),
+    ...facts,
+    right: 'replay',
+    act: (client, reason, report) => replayPages(client, lettersOf(), facts.count.value, reason, report),
   };
 }
 
 async function replayPages(
   client: ActionClient,
-  letters: ReplayedLetters,
-  first: PreviewBody,
+  parts: readonly ReplayedLetters[],
+  count: number,
   reason: string,
   report: ReportProgress,
 ): Promise<string> {
   let [done, failed] = [0, 0];
-  let page: PreviewBody = first;
-  let total = page.count;
-  while (page.ids.length > 0) {
-    let replayed = 0;
-    for (let from = 0; from < page.ids.length; from += pageSize) {
-      report(done + failed, total);
-      const ids = page.ids.slice(from, from + pageSize);
-      const result = await client.act('replay', { ids }, reason);
-      replayed += result.done;
-      failed += result.failed?.length ?? 0;
+  for (const letters of parts) {
+    let page = await client.preview('replay', { ...letters });
+    const { until } = page;
+    while (page.ids.length > 0) {
+      let replayed = 0;
+      for (let from = 0; from < page.ids.length; from += pageSize) {
+        report(done + failed, Math.max(count, done + failed + page.ids.length - from));
+        const ids = page.ids.slice(from, from + pageSize);
+        const result = await client.act('replay', { ids }, reason);
+        replayed += result.done;
+        done += result.done;
+        failed += result.failed?.length ?? 0;
+      }
+      // Of a page that fails as a whole, the next one would be the same.
+      if (!page.isMore || replayed === 0) break;
+      page = await client.preview('replay', { ...letters, until });
     }
-    done += replayed;
-    // Of a page that fails as a whole, the next one would be the same.
-    if (!page.isMore || replayed === 0) break;
-    page = await client.preview('replay', { ...letters, until: first.until });
-    total += page.count;
   }
   return `Replayed ${formatCount(done)}${failed === 0 ? '.' : `; ${formatCount(failed)} were no longer there or failed.`}`;
 }
@@ -132,18 +126,18 @@ async function replayPages(
 /** Event or run that is cancelled. */
 export type Cancelled = Pick<EventDetails, 'id' | 'kind' | 'type'>;
 
-export function cancelQuestion(client: ActionClient, { id, kind, type }: Cancelled): Question {
+export function cancelQuestion({ id, kind, type }: Cancelled): Question {
   const noun = kind === 'workflow' ? 'run' : 'event';
   return {
     title: `Cancel the ${noun} ${id.slice(0, 8)}?`,
     effect: `The ${noun} of ${type} ends as failed in every service that has it, without a dead letter. A handler that runs is aborted.`,
-    confirm: `Cancel the ${noun}`,
-    act: acting(client, 'cancel', { id }, 'Cancelled.'),
+    confirm: `Cancel ${noun}`,
+    ...carryOut('cancel', { id }, 'Cancelled.'),
   };
 }
 
 /** Runs an ended run again from a step that the user chooses. @param query query that the link to the new run retains */
-export function forkQuestion(client: ActionClient, event: EventDetails, query: string): Question {
+export function forkQuestion(event: EventDetails, query: string): Question {
   const { id, service, type, step } = event;
   const options = forkSteps(event);
   return {
@@ -155,7 +149,8 @@ export function forkQuestion(client: ActionClient, event: EventDetails, query: s
       options,
       initial: options.findLast((name) => name === step) ?? options.at(-1) ?? '',
     },
-    act: async (reason, _report, fromStep) => {
+    right: 'fork',
+    act: async (client, reason, _report, fromStep) => {
       const forked = await client.act('fork', { id, service, fromStep }, reason);
       return { text: 'Forked: show the new run', href: viewPath('requests', forked.id ?? id) + query };
     },
@@ -167,40 +162,41 @@ export function forkSteps({ steps = [] }: Pick<EventDetails, 'steps'>): readonly
   return [...new Set(steps.flatMap(({ name, startedAt }) => (startedAt === undefined ? [] : name)))];
 }
 
-export function eraseQuestion(client: ActionClient, requestId: string): Question {
+export function eraseQuestion(requestId: string): Question {
   return {
     title: `Erase the request ${requestId.slice(0, 8)}?`,
     effect: `Payloads, results and outputs of what has ended are removed for good, in all services. Its dead letters can no longer be replayed. What is pending keeps its payload.`,
     confirm: 'Erase',
-    act: acting(client, 'erase', { requestId }, 'Erased.'),
+    ...carryOut('erase', { requestId }, 'Erased.'),
   };
 }
 
-/** Decides on the call of a tool. */
-export function decideQuestion(
-  client: ActionClient,
-  { id, type, step }: WaitIntrospection,
-  tool: string,
-  approved: boolean,
-): Question {
-  const { dueAt } = step.waitsFor ?? {};
-  const until = dueAt === undefined ? '' : ` It waits until ${formatMoment(dueAt, Date.now())}.`;
+/** Decides on the call of a tool. @param details facts about the call */
+export function decideQuestion(wait: WaitIntrospection, tool: string, details: JSX.Element): Question {
+  const { id, step } = wait;
+  const confirm = 'Approve';
   return {
-    title: `${approved ? 'Approve' : 'Refuse'} ${tool}?`,
-    effect: approved
-      ? `${type} ${id.slice(0, 8)} executes it with the arguments that the model chose.${until}`
-      : `The model of ${type} ${id.slice(0, 8)} receives the refusal, and your reason.${until}`,
-    confirm: approved ? 'Approve' : 'Refuse',
-    act: acting(client, 'approve', { id, step: step.name, approved }, approved ? 'Approved.' : 'Refused.'),
+    title: `Approve the call of ${tool}?`,
+    effect: 'If you approve, it is executed with these arguments. If you refuse, the model receives your reason.',
+    confirm,
+    refuse: 'Refuse',
+    right: 'approve',
+    wait,
+    details,
+    act: async (client, reason, _report, answer) => {
+      const approved = answer === confirm;
+      await client.act('approve', { id, step: step.name, approved }, reason);
+      return approved ? 'Approved.' : 'Refused.';
+    },
   };
 }
 
-export function retireQuestion(client: ActionClient, service: string): Question {
+export function retireQuestion(service: string): Question {
   return {
     title: `Retire the service ${service}?`,
     effect:
       'No events are stored for it until a hub of it starts again. Refused while it runs, or has events or dead letters.',
     confirm: 'Retire',
-    act: acting(client, 'retire', { service }, 'Retired.'),
+    ...carryOut('retire', { service }, 'Retired.'),
   };
 }

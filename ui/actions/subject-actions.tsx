@@ -1,3 +1,4 @@
+import { computed, type Signal, signal } from '@preact/signals';
 import type { JSX } from 'preact';
 import type {
   ErrorGroup,
@@ -8,9 +9,9 @@ import type {
 } from '../../server/dashboard/protocol.js';
 import { counted } from '../format/number.js';
 import { ErrorFacts } from '../shared/error-facts.js';
+import { sumOf } from '../shared/lists.js';
 import { ActionButton, useActions } from './actions.js';
-import type { Question } from './confirm-dialog.js';
-import { Contents, LoadedContents } from './contents.js';
+import { Contents } from './contents.js';
 import {
   type Cancelled,
   cancelQuestion,
@@ -34,22 +35,14 @@ export function EventActions({ event, query }: { event: EventDetails; query: str
   return (
     <>
       <div class="action-row">
-        {isDeadLetter === true && (
-          <ActionButton right="replay" label="Replay" question={({ client }) => replayQuestion(client, event)} />
-        )}
+        {isDeadLetter && <ActionButton question={replayQuestion(event)} />}
         {endedAt === undefined && <CancelButton {...event} />}
-        {endedAt !== undefined && forkSteps(event).length > 0 && (
-          <ActionButton right="fork" label="Fork" question={({ client }) => forkQuestion(client, event, query)} />
-        )}
+        {endedAt !== undefined && forkSteps(event).length > 0 && <ActionButton question={forkQuestion(event, query)} />}
       </div>
       {actions.may('payload') && <Contents key={id} id={id} client={actions.client} />}
       {endedAt !== undefined && (
         <div class="action-row">
-          <ActionButton
-            right="erase"
-            label="Erase request"
-            question={({ client }) => eraseQuestion(client, requestId)}
-          />
+          <ActionButton label="Erase request" question={eraseQuestion(requestId)} />
         </div>
       )}
     </>
@@ -58,18 +51,15 @@ export function EventActions({ event, query }: { event: EventDetails; query: str
 
 /** Cancels an event or a run. */
 export function CancelButton(subject: Cancelled): JSX.Element {
-  return <ActionButton right="cancel" label="Cancel" question={({ client }) => cancelQuestion(client, subject)} />;
+  return <ActionButton question={cancelQuestion(subject)} />;
 }
 
 /** Pauses or resumes a target. @param paused its own pause, or that of its services */
 export function PauseButton({ target, paused }: { target: Target; paused: PauseSummary | undefined }): JSX.Element {
   // Beside a process, it is more than the process.
   const subject = target.kind === 'service' ? ' service' : '';
-  return paused === undefined ? (
-    <ActionButton right="pause" label={`Pause${subject}`} question={({ client }) => pauseQuestion(client, target)} />
-  ) : (
-    <ActionButton right="resume" label={`Resume${subject}`} question={({ client }) => resumeQuestion(client, target)} />
-  );
+  const question = paused === undefined ? pauseQuestion(target) : resumeQuestion(target);
+  return <ActionButton label={question.confirm + subject} question={question} />;
 }
 
 export interface TypeActionsProps {
@@ -80,27 +70,27 @@ export interface TypeActionsProps {
   readonly recent: { readonly last5Min: PeriodCounts } | undefined;
   readonly paused: PauseSummary | undefined;
   /** Errors of the type; absent if they are not known. */
-  readonly errors?: LetterErrorsProps;
+  readonly errors?: { readonly groups: readonly ErrorGroup[]; readonly now: number };
 }
 
 /** Actions on an event type or a workflow. */
 export function TypeActions({ kind, name, deadLetters, recent, paused, errors }: TypeActionsProps): JSX.Element | null {
   if (useActions() === null) return null;
+  const groups = errors?.groups.filter((group) => group.deadLetters > 0) ?? [];
+  const chosen = signal(groups);
+  const isAll = (): boolean => chosen.value.length === groups.length;
+  const question = replayAllQuestion(
+    name,
+    () => (isAll() ? [{ type: name }] : chosen.value.map(({ id }) => ({ type: name, errorGroup: id }))),
+    {
+      count: computed(() => (isAll() ? deadLetters : sumOf(chosen.value, (group) => group.deadLetters))),
+      last5Min: recent?.last5Min,
+      ...(errors && { details: <LetterErrors groups={groups} chosen={chosen} now={errors.now} /> }),
+    },
+  );
   return (
     <div class="action-row">
-      {deadLetters > 0 && (
-        <ActionButton
-          right="replay"
-          label={`Replay ${counted(deadLetters, 'dead letter')}`}
-          question={({ client }) =>
-            replayAllQuestion(
-              client,
-              { type: name },
-              { last5Min: recent?.last5Min, ...(errors && { details: <LetterErrors {...errors} /> }) },
-            )
-          }
-        />
-      )}
+      {deadLetters > 0 && <ActionButton label={`Replay ${counted(deadLetters, 'dead letter')}`} question={question} />}
       <PauseButton target={{ kind, name }} paused={paused} />
     </div>
   );
@@ -108,25 +98,35 @@ export function TypeActions({ kind, name, deadLetters, recent, paused, errors }:
 
 interface LetterErrorsProps {
   readonly groups: readonly ErrorGroup[];
+  /** Groups that the user has chosen. */
+  readonly chosen: Signal<readonly ErrorGroup[]>;
   /** Current time in epoch milliseconds on the server's clock. */
   readonly now: number;
 }
 
-/** Number of errors that are listed in a dialog. */
-const SHOWN_ERRORS = 4;
-
-/** Errors of dead letters: how many have which, and since when. */
-function LetterErrors({ groups, now }: LetterErrorsProps): JSX.Element | null {
-  const open = groups.filter(({ deadLetters }) => deadLetters > 0);
-  if (open.length === 0) return null;
+/** Errors of dead letters: how many have which, and since when. The user chooses among several. */
+function LetterErrors({ groups, chosen, now }: LetterErrorsProps): JSX.Element {
   return (
     <ul class="failures" aria-label="Their errors">
-      {open.slice(0, SHOWN_ERRORS).map((group) => (
+      {groups.map((group) => (
         <li key={group.id}>
-          <ErrorFacts group={group} count={group.deadLetters} now={now} />
+          {/* biome-ignore lint/a11y/noLabelWithoutControl: it has one if there is a choice. */}
+          <label class="checkbox">
+            {groups.length > 1 && (
+              <input
+                type="checkbox"
+                checked={chosen.value.includes(group)}
+                onChange={({ currentTarget: { checked } }) => {
+                  chosen.value = groups.filter((each) => (each === group ? checked : chosen.value.includes(each)));
+                }}
+              />
+            )}
+            <div>
+              <ErrorFacts group={group} count={group.deadLetters} now={now} />
+            </div>
+          </label>
         </li>
       ))}
-      {open.length > SHOWN_ERRORS && <li class="muted">{counted(open.length - SHOWN_ERRORS, 'more error')}</li>}
     </ul>
   );
 }
@@ -139,59 +139,29 @@ export interface ErrorGroupActionsProps {
 
 /** Replays the dead letters of an error group. */
 export function ErrorGroupActions({ group, now }: ErrorGroupActionsProps): JSX.Element | null {
-  const { id, eventType, workflow, name, message, deadLetters } = group;
+  const { id, eventType, workflow, deadLetters } = group;
   if (deadLetters === 0) return null;
-  const letters = { type: eventType ?? workflow ?? '', errorGroup: id };
-  return (
-    <ActionButton
-      right="replay"
-      label="Replay"
-      question={({ client }) =>
-        replayAllQuestion(client, letters, {
-          error: message || name,
-          details: <LetterErrors groups={[group]} now={now} />,
-        })
-      }
-    />
-  );
+  const type = eventType ?? workflow ?? '';
+  const question = replayAllQuestion(type, () => [{ type, errorGroup: id }], {
+    count: signal(deadLetters),
+    details: <LetterErrors groups={[group]} chosen={signal([])} now={now} />,
+  });
+  return <ActionButton question={question} />;
+}
+
+export interface DecideButtonProps {
+  readonly wait: WaitIntrospection;
+  readonly tool: string;
+  /** Call, as entries of a `<dl>`: who makes it, and until when it waits. */
+  readonly facts: JSX.Element;
+  /** Shown to a user who may not decide. */
+  readonly otherwise: JSX.Element | null;
 }
 
 /** Decides on a call that waits; else the command line does. */
-export function DecideActions({
-  wait,
-  tool,
-  otherwise,
-}: {
-  readonly wait: WaitIntrospection;
-  readonly tool: string;
-  /** Shown to a user who may not decide. */
-  readonly otherwise: JSX.Element | null;
-}): JSX.Element | null {
-  const actions = useActions();
-  if (actions?.may('approve') !== true) return otherwise;
-  const { client } = actions;
-  const ask = (approved: boolean): Question => {
-    const question = decideQuestion(client, wait, tool, approved);
-    if (!actions.may('payload')) return question;
-    // The audit names who looked.
-    const loading = client.contents(wait.id);
-    const { effect } = question;
-    return {
-      ...question,
-      // Nobody decides before the arguments are there, or cannot be had.
-      effect: loading.then(
-        () => effect,
-        () => effect,
-      ),
-      details: <LoadedContents wait={wait} loading={loading} />,
-    };
-  };
-  return (
-    <div class="action-row">
-      <ActionButton right="approve" label="Approve" question={() => ask(true)} />
-      <ActionButton right="approve" label="Refuse" question={() => ask(false)} />
-    </div>
-  );
+export function DecideButton({ wait, tool, facts, otherwise }: DecideButtonProps): JSX.Element | null {
+  if (useActions()?.may('approve') !== true) return otherwise;
+  return <ActionButton label="Decide" question={decideQuestion(wait, tool, <dl class="facts">{facts}</dl>)} />;
 }
 
 /** Retires services without a process. */
@@ -199,12 +169,7 @@ export function RetireButtons({ services }: { services: readonly { readonly serv
   return (
     <div class="action-row">
       {services.map(({ service }) => (
-        <ActionButton
-          key={service}
-          right="retire"
-          label={`Retire ${service}`}
-          question={({ client }) => retireQuestion(client, service)}
-        />
+        <ActionButton key={service} label={`Retire ${service}`} question={retireQuestion(service)} />
       ))}
     </div>
   );

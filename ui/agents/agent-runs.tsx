@@ -41,12 +41,7 @@ export function AgentRuns({ agent, monitor, query }: AgentRunsProps): JSX.Elemen
             class="is-short agent-runs-table"
           >
             {runs.map((run) => (
-              <RunRow
-                key={JSON.stringify([run.id, run.service, run.step])}
-                run={run}
-                now={Math.max(now, monitor.serverNow.value)}
-                query={query}
-              />
+              <RunRow key={JSON.stringify([run.id, run.service, run.step])} run={run} now={now} query={query} />
             ))}
           </ViewTable>
         )}

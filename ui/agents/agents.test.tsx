@@ -80,7 +80,7 @@ test('a row shows the runs, failures and tokens of an agent', async () => {
     Tokens: '20.4K98.1% of all agents',
     'Tokens per run': '443',
     Cost: '—',
-    p95: '—',
+    'Running p95': '—',
     Approvals: '—',
     'Used by': 'ticket.created, answer: sort',
   });
@@ -89,9 +89,9 @@ test('a row shows the runs, failures and tokens of an agent', async () => {
     'Failure rate': '25.0%',
     Tokens: '4001.9% of all agentslimit 2M per 1 h',
     'Tokens per run': '408 cached2 reasoningbudget 9,000',
-    Cost: '$1.50limit $5.00 per 1 d and key',
-    p95: '~3.4 s',
-    Approvals: '2 waiting',
+    Cost: '1.50limit 5.00 per 1 d and key',
+    'Running p95': '~3.4 s',
+    Approvals: '2',
   });
   expect(screen.getByText('Sorts tickets.')).toBeTruthy();
   expect(screen.getByText('Tools: find_order')).toBeTruthy();
@@ -173,4 +173,13 @@ test('the only agent of a hub is open', async () => {
   page = await openPage(api, '#/agents');
   await page.poll();
   expect(screen.getByRole('heading', { name: /^Recent runs of support/ })).toBeTruthy();
+});
+
+test('the order of a single agent is no choice', async () => {
+  const api = support();
+  page = await openPage(api, '#/agents');
+  expect(screen.getByRole('combobox', { name: 'Sort by' })).toBeTruthy();
+  api.agents = api.agents.slice(0, 1);
+  await page.poll();
+  expect(screen.queryByRole('combobox', { name: 'Sort by' })).toBeNull();
 });

@@ -75,7 +75,7 @@ function AgentTable({ agents, usesOf, open, query }: AgentTableProps): JSX.Eleme
     Runs: (agent) => summarizeRuns(agent).total,
     'Failure rate': (agent) => summarizeRuns(agent).failureRatio,
     'Tokens per run': (agent) => perRun(agent.tokenUsage.totalTokens, summarizeRuns(agent).begun),
-    p95: ({ durationMs }) => durationMs?.p95 ?? null,
+    'Running p95': ({ durationMs }) => durationMs?.p95 ?? null,
     Tokens: ({ tokenUsage }) => tokenUsage.totalTokens,
     Cost: ({ tokenUsage }) => tokenUsage.cost ?? null,
     Approvals: ({ approvalsWaiting = null }) => approvalsWaiting,
@@ -225,7 +225,7 @@ function AgentRow({ agent, uses, isOpen, allTokens, query }: AgentRowProps): JSX
         )}
         {tokenBudget !== undefined && <ViewTableNote>budget {formatCount(tokenBudget)}</ViewTableNote>}
       </ViewTableCell>
-      <ViewTableCell label="p95">{formatPercentile(durationMs?.p95 ?? null)}</ViewTableCell>
+      <ViewTableCell label="Running p95">{formatPercentile(durationMs?.p95 ?? null)}</ViewTableCell>
       <ViewTableCell label="Tokens">
         <Count value={totalTokens} />
         {totalTokens < allTokens && (
@@ -242,14 +242,12 @@ function AgentRow({ agent, uses, isOpen, allTokens, query }: AgentRowProps): JSX
         {limitNotes(agent, 'cost')}
       </ViewTableCell>
       <ViewTableCell label="Approvals">
-        {approvalsWaiting === undefined ? (
-          UNKNOWN
-        ) : approvalsWaiting === 0 ? (
-          '0'
-        ) : (
+        {approvalsWaiting ? (
           <a class="tone-stale" href={viewPath('waits') + query}>
-            {formatCount(approvalsWaiting)} waiting
+            {formatCount(approvalsWaiting)}
           </a>
+        ) : (
+          (approvalsWaiting ?? UNKNOWN)
         )}
       </ViewTableCell>
       <ViewTableCell label="Used by">

@@ -117,7 +117,11 @@ export function App({ monitor: live, navigation, preferences }: AppProps): JSX.E
           onClose={() => setGoing(false)}
         />
       )}
-      <ShortcutsDialog dialogRef={help} enabled={preferences.shortcuts} />
+      <ShortcutsDialog
+        dialogRef={help}
+        enabled={preferences.shortcuts}
+        actions={Object.values(actions).filter(({ keys }) => keys)}
+      />
       <div class="visually-hidden" role="status">
         {monitor.announcement}
       </div>

@@ -5,20 +5,16 @@ import { type Navigation, VIEW_LABEL, type View } from '../state/navigation.js';
 import type { PageAction } from './page-actions.js';
 import type { Preferences } from './preferences.js';
 
-/** Keys and their actions, as the shortcuts dialog lists them. */
+/** Keys and what they do, beside those of the actions of the page. */
 const SHORTCUTS: readonly (readonly [key: string, action: string])[] = [
   ['Ctrl K', 'Go to a name, an id or an action (⌘ K)'],
   ['/', 'Search event types'],
   ['j', 'Next event type'],
   ['k', 'Previous event type'],
   ['Enter', 'Open event type'],
-  ['r', 'Refresh now'],
-  ['p', 'Pause or resume updates'],
-  ['t', 'Change the theme'],
   ['← →', 'Move in the chart'],
   ['Shift ← →', 'Select in the chart, Enter to zoom in'],
   ['Esc', 'Zoom out of the chart, close panel'],
-  ['?', 'Show keyboard shortcuts'],
 ];
 
 /** Letters that open a view after "g". */
@@ -87,14 +83,15 @@ export function listenForShortcuts(document: Document, targets: ShortcutTargets)
 export interface ShortcutsDialogProps {
   readonly dialogRef: RefObject<HTMLDialogElement | null>;
   readonly enabled: Signal<boolean>;
+  readonly actions: readonly PageAction[];
 }
 
 /** Dialog that lists the shortcuts and can switch single-key shortcuts off. */
-export function ShortcutsDialog({ dialogRef, enabled }: ShortcutsDialogProps): JSX.Element {
+export function ShortcutsDialog({ dialogRef, enabled, actions }: ShortcutsDialogProps): JSX.Element {
   return (
     <Dialog dialogRef={dialogRef} title="Keyboard shortcuts">
       <dl class="shortcuts">
-        {SHORTCUTS.map(([key, action]) => (
+        {[...SHORTCUTS, ...actions.map(({ keys = '', label }) => [keys, label] as const)].map(([key, action]) => (
           <div key={key}>
             <dt>
               <kbd>{key}</kbd>

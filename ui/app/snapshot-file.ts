@@ -1,3 +1,4 @@
+import type { History } from '../../server/dashboard/protocol.js';
 import { type RangeCounts, rangeCounts } from '../api/api.js';
 import { type EventDetail, eventDetail } from '../api/decode-event.js';
 import { type Introspection, introspection } from '../api/decode-introspection.js';
@@ -91,8 +92,7 @@ function checkBounds(root: unknown): void {
 }
 
 function checkTimes({ serverNow, introspection: { hub, totals }, detail }: Snapshot): void {
-  const histories = [totals.histories, detail?.histories].flatMap((each) => (each === undefined ? [] : [each]));
-  const starts = histories.flatMap(({ minutes, fiveMinutes, hours }) => [minutes, fiveMinutes, hours]);
+  const starts = [totals.histories, detail?.histories].flatMap((each) => Object.values<History>({ ...each }));
   const isNear =
     serverNow >= 0 &&
     Math.abs(hub.now - serverNow) <= maxSpanMs &&

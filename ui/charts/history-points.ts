@@ -44,15 +44,8 @@ export function historyOfRange(histories: Histories, range: Range): History {
 
 function lastPeriods(history: History, count: number): History {
   const skipped = Math.max(0, history.received.length - count);
-  return {
-    startAt: history.startAt + skipped * history.stepMs,
-    stepMs: history.stepMs,
-    received: history.received.slice(skipped),
-    completed: history.completed.slice(skipped),
-    failed: history.failed.slice(skipped),
-    waitP95Ms: history.waitP95Ms.slice(skipped),
-    durationP95Ms: history.durationP95Ms.slice(skipped),
-  };
+  const parts = Object.entries(history).map(([name, part]) => [name, Array.isArray(part) ? part.slice(skipped) : part]);
+  return { ...Object.fromEntries(parts), startAt: history.startAt + skipped * history.stepMs };
 }
 
 /**

@@ -5,10 +5,7 @@ export function latestRelease(releases: readonly ReleaseIntrospection[]): Releas
   const replacing = releases.filter(({ service, startedAt }) =>
     releases.some((other) => other.service === service && other.startedAt < startedAt),
   );
-  return replacing.reduce<ReleaseIntrospection | undefined>(
-    (latest, each) => (latest === undefined || each.startedAt >= latest.startedAt ? each : latest),
-    undefined,
-  );
+  return replacing.sort((a, b) => a.startedAt - b.startedAt).at(-1);
 }
 
 /** Mark of a release or of a loss on a time axis. */
@@ -21,44 +18,50 @@ export interface ChartMark {
   readonly link: string;
 }
 
+/** Time and name of what a mark stands for. Those with one key share a mark if they are within a minute. */
+interface Marked {
+  readonly at: number;
+  readonly key: string;
+  readonly name: string;
+}
+
+/** Returns a mark for each group. @param labelOf returns the label of a key with its names */
+function marksOf(
+  all: readonly Marked[],
+  look: Pick<ChartMark, 'tone' | 'link'>,
+  labelOf: (key: string, names: readonly string[]) => string,
+): readonly ChartMark[] {
+  const groups: { readonly at: number; readonly key: string; readonly names: string[] }[] = [];
+  for (const { at, key, name } of all) {
+    const last = groups.at(-1);
+    if (last?.key === key && at - last.at < 60_000) last.names.push(name);
+    else groups.push({ at, key, names: [name] });
+  }
+  return groups.map(({ at, key, names }) => ({ at, label: labelOf(key, names), ...look }));
+}
+
 /**
  * Returns the releases that replaced another one, as marks. Services that start one at the same minute share a mark; the
  * first release that is known replaced nothing.
  */
 export function releaseMarks(releases: readonly ReleaseIntrospection[]): readonly ChartMark[] {
-  const marks: { readonly at: number; readonly label: string; readonly services: readonly string[] }[] = [];
   const known = new Set<string>();
-  for (const { service, release, startedAt } of [...releases].sort((a, b) => a.startedAt - b.startedAt)) {
-    const isFirst = !known.has(service);
-    known.add(service);
-    if (isFirst) continue;
-    const last = marks.at(-1);
-    const joins = last !== undefined && last.label === release && startedAt - last.at < 60_000;
-    if (joins) marks[marks.length - 1] = { ...last, services: [...last.services, service] };
-    else marks.push({ at: startedAt, label: release, services: [service] });
-  }
-  const isOne = known.size < 2;
-  return marks.map(({ at, label, services }) => ({
-    at,
-    label: isOne ? label : `${label} · ${services.join(', ')}`,
-    tone: 'stale',
-    link: 'started',
-  }));
+  const starts = [...releases]
+    .sort((a, b) => a.startedAt - b.startedAt)
+    .flatMap(({ service, release, startedAt }) => {
+      const isFirst = !known.has(service);
+      known.add(service);
+      return isFirst ? [] : { at: startedAt, key: release, name: service };
+    });
+  return marksOf(starts, { tone: 'stale', link: 'started' }, (release, services) =>
+    known.size < 2 ? release : `${release} · ${services.join(', ')}`,
+  );
 }
 
 /** Returns lost processes as marks. Those that were lost within a minute share one. */
 export function lossMarks(lost: readonly Pick<LostProcess, 'host' | 'lostAt'>[]): readonly ChartMark[] {
-  const groups: { readonly at: number; readonly hosts: readonly string[] }[] = [];
-  for (const { host, lostAt } of [...lost].sort((a, b) => a.lostAt - b.lostAt)) {
-    const last = groups.at(-1);
-    if (last !== undefined && lostAt - last.at < 60_000)
-      groups[groups.length - 1] = { ...last, hosts: [...last.hosts, host] };
-    else groups.push({ at: lostAt, hosts: [host] });
-  }
-  return groups.map(({ at, hosts }) => ({
-    at,
-    label: hosts.length === 1 ? `${hosts[0]} lost` : `${hosts.length} processes lost`,
-    tone: 'lost',
-    link: 'at',
-  }));
+  const losses = lost.map(({ host, lostAt }) => ({ at: lostAt, key: '', name: host })).sort((a, b) => a.at - b.at);
+  return marksOf(losses, { tone: 'lost', link: 'at' }, (_, hosts) =>
+    hosts.length === 1 ? `${hosts[0]} lost` : `${hosts.length} processes lost`,
+  );
 }

@@ -34,15 +34,17 @@ export interface TimeChartProps {
 
 const TICK_DISTANCE = 84;
 
-/** Room that the name of a release takes at most, in pixels. Without it to the right, it stands to the left of its mark. */
-const RELEASE_NAME_WIDTH = 136;
+/** Room that the name of a mark takes at most, in pixels. Without it to the right, it stands to the left of its mark. */
+const NAME_WIDTH = 136;
+/** Height of a line of names above the plot, in pixels. */
+const NAME_HEIGHT = 14;
 
 /**
  * Chart of received events, the failure rate or durations as lines, and of failed events as bars in a lane with a scale of
  * its own.
  */
 export function TimeChart(props: TimeChartProps): JSX.Element {
-  const { label, points, now, isLive, height, mode = 'count', yesterday = [], marks = [] } = props;
+  const { label, points, now, isLive, mode = 'count', yesterday = [], marks = [] } = props;
   const { selection = null, onSelect, onEscape } = props;
   const box = useRef<HTMLDivElement>(null);
   const width = useWidth(box);
@@ -50,24 +52,30 @@ export function TimeChart(props: TimeChartProps): JSX.Element {
     const [from, to] = [points[first]?.at, points[last]?.endAt];
     if (from !== undefined && to !== undefined) onSelect?.({ from, to });
   });
-  const shape = chartShape(points, width, height, { mode, yesterday });
   const scaleText = SCALE_TEXT[mode];
-  const total = height + LANE_GAP + LANE_HEIGHT;
   const slot = width / Math.max(1, points.length);
   const from = points[0]?.at ?? now;
   const to = points.at(-1)?.endAt ?? now;
   const xOf = (time: number): number => Math.round(((time - from) / (to - from)) * width);
   // Names that would cover each other take turns.
-  let [isLower, before] = [false, -RELEASE_NAME_WIDTH];
+  let [isLower, before] = [false, -NAME_WIDTH];
   const shownMarks = marks
     .filter(({ at }) => at > from && at < to)
     .sort((a, b) => a.at - b.at)
     .map((mark) => {
       const x = xOf(mark.at);
-      isLower = !isLower && x - before < RELEASE_NAME_WIDTH;
+      isLower = !isLower && x - before < NAME_WIDTH;
       before = x;
       return { ...mark, x, isLower };
     });
+  // The names stand above the lines, within the height of the chart.
+  const names = shownMarks.length === 0 ? 0 : NAME_HEIGHT * (1 + Number(shownMarks.some((mark) => mark.isLower)));
+  const isBefore = (x: number): boolean => x > width - NAME_WIDTH;
+  // A line ends at its name: it would cross the one that reaches over it.
+  const topOf = (x: number, isBelow: boolean): number => (isBelow === isBefore(x) ? -names : -NAME_HEIGHT);
+  const height = props.height - names;
+  const shape = chartShape(points, width, height, { mode, yesterday });
+  const total = height + LANE_GAP + LANE_HEIGHT;
   const pointed = crosshair.at === null ? undefined : points[crosshair.at];
   const [firstSelected, lastSelected] = crosshair.selecting ?? [];
   const marked =
@@ -79,7 +87,7 @@ export function TimeChart(props: TimeChartProps): JSX.Element {
   // Few failures beside many events.
   const isRare = per === '/s' && shape.failedTop < 1;
   return (
-    <div class="chart" style={{ '--plot': `${height}px` }}>
+    <div class="chart" style={{ '--plot': `${height}px`, paddingBlockStart: `${names}px` }}>
       <div class="chart-scale" aria-hidden="true">
         <span>
           {scaleText(shape.top)}
@@ -122,8 +130,8 @@ export function TimeChart(props: TimeChartProps): JSX.Element {
             <g class="chart-current">
               <Part shapes={shape.current} mode={mode} />
             </g>
-            {shownMarks.map(({ at, x, tone }) => (
-              <path key={at} class={`chart-release is-${tone}`} d={`M${x + 0.5} 0V${total}`} />
+            {shownMarks.map(({ at, x, tone, isLower: isBelow }) => (
+              <path key={at} class={`chart-release is-${tone}`} d={`M${x + 0.5} ${topOf(x, isBelow)}V${total}`} />
             ))}
             {marked !== null && to > from && (
               <rect
@@ -142,9 +150,8 @@ export function TimeChart(props: TimeChartProps): JSX.Element {
           <span
             key={at}
             class={`chart-release-name is-${tone}`}
-            data-lower={isBelow}
-            data-before={x > width - RELEASE_NAME_WIDTH}
-            style={{ left: `${x}px` }}
+            data-before={isBefore(x)}
+            style={{ left: `${x}px`, top: `${topOf(x, isBelow)}px` }}
             title={`${name} ${link} ${formatTime(at)}`}
           >
             {name}

@@ -327,7 +327,7 @@ const CAUSE_LOOK: Readonly<Record<AttentionCause, readonly [label: string, rule:
   'dead-letters': ['Dead letters', 'Failed events were not replayed'],
   'overdue-schedule': ['Overdue', 'A schedule is overdue'],
   'awaiting-version': ['Version', 'Runs wait for a higher version of the workflow'],
-  'approval-waiting': ['Approval', 'A tool call waits for approval'],
+  'approval-waiting': ['Suspended', 'A tool call waits for approval'],
 };
 
 export interface StatusBadgeProps {

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { Problem } from '../../server/dashboard/protocol.js';
+import type { History, Problem } from '../../server/dashboard/protocol.js';
 import { HistoryChart } from '../charts/history-chart.js';
 import { formatAge, formatPercentile } from '../format/duration.js';
 import { emitCode } from '../format/hub-code.js';
@@ -35,8 +35,10 @@ export function Overview({ monitor, navigation }: OverviewProps): JSX.Element | 
 
 /** Returns true if an event was received: since the start, or within the histories, which may be older. */
 function wasUsed({ metrics, histories }: Totals): boolean {
-  const lists = [histories.minutes, histories.fiveMinutes, histories.hours];
-  return metrics.received > 0 || lists.some(({ received }) => received.some((count) => count > 0));
+  return (
+    metrics.received > 0 ||
+    Object.values<History>({ ...histories }).some(({ received }) => received.some((count) => count > 0))
+  );
 }
 
 export interface KpiStripProps {
@@ -100,10 +102,10 @@ function KpiStrip({ store, serverNow }: KpiStripProps): JSX.Element {
 function pendingText(metrics: Totals['metrics'] | undefined, now: number): string {
   const { suspended = 0, oldestPendingAt } = metrics ?? {};
   const facts = [
-    ...(oldestPendingAt === undefined ? [] : [`oldest ${formatAge(now - oldestPendingAt)}`]),
-    ...(suspended > 0 ? [`${formatCount(suspended)} suspended`] : []),
+    oldestPendingAt !== undefined && `oldest ${formatAge(now - oldestPendingAt)}`,
+    suspended > 0 && `${formatCount(suspended)} suspended`,
   ];
-  return facts.join(', ') || 'now';
+  return facts.filter(Boolean).join(', ') || 'now';
 }
 
 const LONG_MS = 5 * 60_000;

@@ -26,17 +26,11 @@ const MOMENT = {
 const moments = lazy(() => new Intl.DateTimeFormat(undefined, MOMENT));
 const farMoments = lazy(() => new Intl.DateTimeFormat(undefined, { ...MOMENT, year: 'numeric' }));
 
-/** Formats a day and a time: "Mon, 12 Jan, 08:00", with the year if it is not the year of `now`. */
+/** Formats a time: "08:00:12" if it is on the day of `now`, else "Mon, 12 Jan, 08:00", with the year if that is another one. */
 export function formatMoment(epochMs: number, now: number): string {
-  const isThisYear = new Date(epochMs).getFullYear() === new Date(now).getFullYear();
-  return (isThisYear ? moments : farMoments)().format(epochMs);
-}
-
-const dates = lazy(() => new Intl.DateTimeFormat(undefined, { ...DAY, year: 'numeric' }));
-
-/** Formats a day with its year: "Mon, 12 Jan 2026". */
-export function formatDate(epochMs: number): string {
-  return dates().format(epochMs);
+  const [date, today] = [new Date(epochMs), new Date(now)];
+  if (date.toDateString() === today.toDateString()) return formatTime(epochMs);
+  return (date.getFullYear() === today.getFullYear() ? moments : farMoments)().format(epochMs);
 }
 
 /** Returns the name of the viewer's time zone: "Europe/Berlin". */

@@ -57,8 +57,9 @@ export function formatPercent(ratio: number | null): string {
   return ratio >= 0.9995 ? '>99.9%' : `${(ratio * 100).toFixed(1)}%`;
 }
 
-/** Formats a cost in dollars, in which vendors publish their prices: "<$0.0001", "$0.0042", "$1.42", "$1,204". */
+/** Formats a cost, whose currency only the application knows, with four decimals below 1: "0.0042", "1.42", "1,204". */
 export function formatCost(cost: number): string {
-  if (cost > 0 && cost < 0.0001) return '<$0.0001';
-  return `$${cost < 100 ? cost.toFixed(cost > 0 && cost < 1 ? 4 : 2) : formatCount(cost)}`;
+  if (cost === 0) return '0';
+  if (cost < 0.0001) return '<0.0001';
+  return cost < 100 ? cost.toFixed(cost < 1 ? 4 : 2) : formatCount(Math.round(cost));
 }

@@ -59,7 +59,7 @@ export function CountStats({ counters = ALL_COUNTERS, counts }: CountStatsProps)
         const { label, title, of } = COUNTER_LOOK[counter];
         if (of !== undefined) return null;
         return (
-          <div key={counter} class="stat" title={title}>
+          <div key={counter} title={title}>
             <dt>{label}</dt>
             <dd>
               <Count value={value} />

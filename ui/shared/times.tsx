@@ -21,7 +21,11 @@ export function Ago({ at, now }: TimeProps): JSX.Element {
 
 /** Day and time in the time zone of the viewer. */
 export function Moment({ at }: Pick<TimeProps, 'at'>): JSX.Element {
-  return <time dateTime={new Date(at).toISOString()}>{formatMoment(at, Date.now())}</time>;
+  return (
+    <time dateTime={new Date(at).toISOString()} title={formatDateTime(at)}>
+      {formatMoment(at, Date.now())}
+    </time>
+  );
 }
 
 /** Day and time, and below it how long ago it was or in what time it will be. */

@@ -1,4 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact';
+import { viewerTimeZone } from '../format/clock-time.js';
 import type { HubStore } from '../state/hub-store.js';
 import type { Loaded } from '../state/loader.js';
 import type { Monitor } from '../state/monitor.js';
@@ -10,6 +11,8 @@ export interface ViewSectionProps {
   readonly store: HubStore;
   /** Content beside the title. */
   readonly aside?: ComponentChildren;
+  /** The view has times, whose zone stands beside the title. @default false */
+  readonly hasTimes?: boolean | undefined;
   /** True if the hub has nothing to show in this view. @default false */
   readonly isEmpty?: boolean;
   /** Name in the URL that the hub does not have; `null` or absent if there is none. */
@@ -24,6 +27,7 @@ export function ViewSection({
   view,
   store,
   aside,
+  hasTimes = false,
   isEmpty,
   unknown = null,
   hint,
@@ -36,6 +40,7 @@ export function ViewSection({
           {VIEW_LABEL[view]}
         </h2>
         {aside}
+        {hasTimes && <span class="panel-period">times in {viewerTimeZone()}</span>}
       </div>
       {store.hub.value !== null && unknown !== null && (
         <p class="panel-notice" role="alert">
@@ -58,39 +63,41 @@ export function ViewSection({
   );
 }
 
-export interface LoadedViewProps<T> {
-  readonly view: View;
+/** Body of a response, with the time at which it was read in epoch milliseconds. */
+interface Dated {
+  readonly now: number;
+}
+
+export interface LoadedViewProps<T extends Dated> extends Pick<ViewSectionProps, 'view' | 'aside' | 'hasTimes'> {
   readonly monitor: Monitor;
   readonly data: Loaded<T> | null;
-  /** Content beside the title. */
-  readonly aside?: ComponentChildren;
   /** Returns true if there is nothing to show. Absent if there always is. */
   readonly isEmpty?: (body: T) => boolean;
   readonly emptyTitle?: string;
   /** Reason or next step for an empty view. */
   readonly hint?: ComponentChildren;
+  /** Returns the content. `now` of its body is the current time on the server's clock. */
   readonly children: (body: T) => ComponentChildren;
 }
 
 /** View whose data is loaded while it is open. */
-export function LoadedView<T>(props: LoadedViewProps<T>): JSX.Element {
-  const { view, monitor, aside } = props;
+export function LoadedView<T extends Dated>({ view, aside, hasTimes, ...content }: LoadedViewProps<T>): JSX.Element {
   return (
-    <ViewSection view={view} store={monitor.store} aside={aside}>
-      <LoadedContent {...props} />
+    <ViewSection view={view} store={content.monitor.store} aside={aside} hasTimes={hasTimes}>
+      <LoadedContent {...content} />
     </ViewSection>
   );
 }
 
 /** Content that is loaded while it is shown, with a placeholder before and for nothing, and a notice after a failure. */
-export function LoadedContent<T>({
+export function LoadedContent<T extends Dated>({
   monitor,
   data,
   isEmpty,
   emptyTitle = '',
   hint,
   children,
-}: Omit<LoadedViewProps<T>, 'view' | 'aside'>): JSX.Element {
+}: Omit<LoadedViewProps<T>, 'view' | 'aside' | 'hasTimes'>): JSX.Element {
   if (data === null || data.body === null) {
     if (monitor.connection.value.kind === 'snapshot') {
       return (
@@ -110,7 +117,7 @@ export function LoadedContent<T>({
           <p>{hint}</p>
         </EmptyState>
       ) : (
-        children(body)
+        children({ ...body, now: Math.max(body.now, monitor.serverNow.value) })
       )}
     </>
   );

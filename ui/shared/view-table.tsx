@@ -11,7 +11,7 @@ export interface ViewTableProps {
   readonly columns: readonly string[];
   /** Rows. */
   readonly children: ComponentChildren;
-  readonly class?: string;
+  readonly class?: string | undefined;
   /** Order of the rows, from `useSorted`. Absent if the reader cannot choose it. */
   readonly order?: TableOrder;
 }
@@ -20,7 +20,7 @@ export interface ViewTableProps {
 export function ViewTable({ caption, columns, children, class: name = '', order }: ViewTableProps): JSX.Element {
   return (
     <div class="card" ref={order?.table ?? null}>
-      {order && (
+      {order?.hasChoice && (
         <div class="view-table-sort">
           <Select
             label="Sort by"
@@ -72,6 +72,8 @@ export interface TableOrder {
   readonly column: string;
   readonly isDown: boolean;
   readonly sortable: readonly string[];
+  /** There are several rows to sort. */
+  readonly hasChoice: boolean;
   /** Element in which the pointer and the focus hold the order. */
   readonly table: RefObject<HTMLDivElement | null>;
   /** Sorts by a column; by the column of now, in the other direction. */
@@ -105,7 +107,8 @@ export function useSorted<T>(
   shown.current = { chosen, keys: new Map(sorted.map((item, index) => [keyOf(item), index])) };
   const sort = (column: string): void =>
     setChosen({ column, isFlipped: column === chosen.column && !chosen.isFlipped });
-  return [sorted, { column: chosen.column, isDown, sortable: Object.keys(columns), table, sort }];
+  const order = { column: chosen.column, isDown, sortable: Object.keys(columns), hasChoice: items.length > 1 };
+  return [sorted, { ...order, table, sort }];
 }
 
 function compareValues(a: number | string | null, b: number | string | null, isDown: boolean): number {
@@ -160,6 +163,30 @@ export function BoundedRows<T>({ items, limit, noun, columns, children }: Bounde
           <td colSpan={columns}>{button}</td>
         </tr>
       )}
+    </>
+  );
+}
+
+export interface TablePartProps<T>
+  extends Omit<BoundedRowsProps<T>, 'columns'>,
+    Pick<ViewTableProps, 'columns' | 'class'> {
+  /** Heading, and name of the table. */
+  readonly title: string;
+  /** Number or period of the rows, beside the heading. */
+  readonly note: string;
+}
+
+/** Part of a view: a heading and the first rows of a table. Absent if there are none. */
+export function TablePart<T>({ title, note, columns, class: name, ...rows }: TablePartProps<T>): JSX.Element | null {
+  if (rows.items.length === 0) return null;
+  return (
+    <>
+      <h3 class="view-part">
+        {title} <span class="panel-period">{note}</span>
+      </h3>
+      <ViewTable caption={title} columns={columns} class={name}>
+        <BoundedRows {...rows} columns={columns.length} />
+      </ViewTable>
     </>
   );
 }

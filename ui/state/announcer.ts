@@ -1,4 +1,5 @@
 import { type ReadonlySignal, signal } from '@preact/signals';
+import { counted } from '../format/number.js';
 import type { ConnectionState } from './connection-state.js';
 
 /** Announces changes to screen readers, at most once per `ANNOUNCE_INTERVAL_MS`. */
@@ -59,9 +60,6 @@ export function createAnnouncer(): Announcer {
 function failureText(byType: ReadonlyMap<string, number>): string {
   const [first] = byType;
   if (first === undefined) return '';
-  const count = [...byType.values()].reduce((sum, failed) => sum + failed, 0);
-  const noun = count === 1 ? 'failure' : 'failures';
-  return byType.size === 1
-    ? `${count} new ${noun} in ${first[0]}.`
-    : `${count} new ${noun} in ${byType.size} event types.`;
+  const count = [...byType.values()].reduce((sum, failed) => sum + failed);
+  return `${counted(count, 'new failure')} in ${byType.size === 1 ? first[0] : `${byType.size} event types`}.`;
 }

@@ -9,6 +9,7 @@ import {
   type EventOverview,
   type PeriodCounts,
   type Problem,
+  periodCounters,
   type RecentActivity,
 } from '../../server/dashboard/protocol.js';
 import { failureRatio, ratePerSecond } from './recent-activity.js';
@@ -144,12 +145,8 @@ export function rangeRate(
 /** Returns the counts of all types in a range. */
 export function sumRange({ byType }: SelectedRange): PeriodCounts {
   const sum = { ...NONE };
-  for (const { received, completed, failed, cancelled, retried } of byType.values()) {
-    sum.received += received;
-    sum.completed += completed;
-    sum.failed += failed;
-    sum.cancelled += cancelled;
-    sum.retried += retried;
+  for (const counts of byType.values()) {
+    for (const name of periodCounters) sum[name] += counts[name];
   }
   return sum;
 }
@@ -238,13 +235,9 @@ export function countAt({ metrics }: EventColumns, index: number, name: CountNam
 
 /** Returns the counts of the last 5 minutes of the event type at an index. */
 function last5MinAt({ last5Min }: EventColumns, index: number): PeriodCounts {
-  return {
-    received: last5Min.received?.[index] ?? 0,
-    completed: last5Min.completed?.[index] ?? 0,
-    failed: last5Min.failed?.[index] ?? 0,
-    cancelled: last5Min.cancelled?.[index] ?? 0,
-    retried: last5Min.retried?.[index] ?? 0,
-  };
+  const counts = { ...NONE };
+  for (const name of periodCounters) counts[name] = last5Min[name]?.[index] ?? 0;
+  return counts;
 }
 
 /** Returns the last minutes of the event type at an index. */

@@ -10,27 +10,33 @@ import { coversEvent, createLoader, createViewLoader, type Loader } from './load
 import { type Interval, type Navigation, openAgent, type Selection, type View } from './navigation.js';
 import { createPoller } from './poller.js';
 
-/** State of the hub and of the connection to it, updated by polling. */
-export interface Monitor {
-  readonly store: HubStore;
+/** Data that is loaded while something is open. */
+interface Opened {
   /** Details of the event type whose panel is open. */
-  readonly detail: Loader<EventDetail>['state'];
+  readonly detail: EventDetail;
   /** Events and runs of the open request. */
-  readonly request: Loader<RequestTrace>['state'];
+  readonly request: RequestTrace;
   /** Events and runs with the open tag. */
-  readonly tagged: Loader<TaggedEvents>['state'];
+  readonly tagged: TaggedEvents;
   /** Waits of runs, while the view is open. */
-  readonly waits: Loader<Waits>['state'];
+  readonly waits: Waits;
   /** Groups of errors, while the view is open. */
-  readonly errors: Loader<Errors>['state'];
+  readonly errors: Errors;
   /** Due times and last outcomes of schedules, while the view is open. */
-  readonly outlooks: Loader<Outlooks>['state'];
+  readonly outlooks: Outlooks;
   /** Running hubs, while the view is open. */
-  readonly processes: Loader<Processes>['state'];
+  readonly processes: Processes;
   /** Runs of the open agent. */
-  readonly agentRuns: Loader<AgentRuns>['state'];
+  readonly agentRuns: AgentRuns;
   /** Runs of the open workflow. */
-  readonly workflowRuns: Loader<WorkflowRuns>['state'];
+  readonly workflowRuns: WorkflowRuns;
+}
+
+type OpenedStates = { readonly [N in keyof Opened]: Loader<Opened[N]>['state'] };
+
+/** State of the hub and of the connection to it, updated by polling. */
+export interface Monitor extends OpenedStates {
+  readonly store: HubStore;
   /** Returns a page of all retained runs of a workflow; `null` in a snapshot. */
   readonly listRuns: Api['runs'] | null;
   readonly connection: ReadonlySignal<ConnectionState>;
@@ -58,15 +64,6 @@ const MAX_WAIT_MS = 100;
 export function createMonitor(api: Api, navigation: Navigation, document: Document): Monitor {
   const { openType, openRequest, openTag, openWorkflow } = navigation;
   const store = createHubStore();
-  const detail = createLoader(api.event);
-  const request = createLoader(api.request, coversEvent);
-  const tagged = createLoader(api.tagged);
-  const waits = createViewLoader(api.waits);
-  const processes = createViewLoader(api.processes);
-  const errors = createViewLoader(api.errors);
-  const outlooks = createViewLoader(api.outlooks);
-  const agentRuns = createLoader(api.agentRuns);
-  const workflowRuns = createLoader(api.workflowRuns);
   const view = computed(() => navigation.route.value.view);
   /** Returns a key while one of the views is open. */
   const whenIn = (...views: readonly View[]): ReadonlySignal<string | null> =>
@@ -75,18 +72,22 @@ export function createMonitor(api: Api, navigation: Navigation, document: Docume
     view.value === 'agents' ? openAgent(navigation.route.value.name, store.agents.value) : null,
   );
   /** Loaders of what is open, which run beside the counts while their key is not `null`. */
-  const loads: readonly (readonly [key: ReadonlySignal<string | null>, loader: Pick<Loader<unknown>, 'load'>])[] = [
-    [openType, detail],
-    [openRequest, request],
-    [openTag, tagged],
-    [agent, agentRuns],
-    [openWorkflow, workflowRuns],
-    [whenIn('waits'), waits],
-    [whenIn('errors'), errors],
-    [whenIn('schedules'), outlooks],
+  const opened = {
+    detail: [openType, createLoader(api.event)],
+    request: [openRequest, createLoader(api.request, coversEvent)],
+    tagged: [openTag, createLoader(api.tagged)],
+    agentRuns: [agent, createLoader(api.agentRuns)],
+    workflowRuns: [openWorkflow, createLoader(api.workflowRuns)],
+    waits: [whenIn('waits'), createViewLoader(api.waits)],
+    errors: [whenIn('errors'), createViewLoader(api.errors)],
+    outlooks: [whenIn('schedules'), createViewLoader(api.outlooks)],
     // The map has a column per service.
-    [whenIn('processes', 'flow'), processes],
-  ];
+    processes: [whenIn('processes', 'flow'), createViewLoader(api.processes)],
+  } satisfies {
+    readonly [N in keyof Opened]: readonly [key: ReadonlySignal<string | null>, loader: Loader<Opened[N]>];
+  };
+  const loads: readonly (readonly [ReadonlySignal<string | null>, Pick<Loader<unknown>, 'load' | 'state'>])[] =
+    Object.values(opened);
   const announcer = createAnnouncer();
   const now = signal(performance.now());
   const serverClock = createServerClock(now);
@@ -232,15 +233,8 @@ export function createMonitor(api: Api, navigation: Navigation, document: Docume
 
   return {
     store,
-    detail: detail.state,
-    request: request.state,
-    tagged: tagged.state,
-    waits: waits.state,
-    errors: errors.state,
-    outlooks: outlooks.state,
-    processes: processes.state,
-    agentRuns: agentRuns.state,
-    workflowRuns: workflowRuns.state,
+    // `Object.entries` widens the names and the states.
+    ...(Object.fromEntries(Object.entries(opened).map(([name, [, { state }]]) => [name, state])) as OpenedStates),
     listRuns: api.runs,
     connection,
     announcement: announcer.text,

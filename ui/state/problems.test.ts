@@ -41,7 +41,7 @@ test.each<[Omit<Problem, 'severity' | 'eventType'>, string, string, readonly str
   [
     { kind: 'lost-process', count: 2, active: 3, lastAt: SERVER_NOW - 60_000 },
     '2 processes lost, 3 running events released',
-    '2 processes lost, 3 running events released',
+    '2 processes lost',
     ['1 min ago'],
   ],
   [{ kind: 'lost-process', count: 1, active: 0 }, '1 process lost', '1 process lost', []],

@@ -112,7 +112,7 @@ function factOf(problem: Problem, now: number): string {
     case 'no-process':
       return `no process${service === undefined ? '' : ` of ${service}`}, ${formatCount(pending)} pending`;
     case 'lost-process':
-      return `${counted(count, 'process', 'processes')} lost${active > 0 ? `, ${counted(active, 'running event')} released` : ''}`;
+      return `${lostText(count)}${active > 0 ? `, ${counted(active, 'running event')} released` : ''}`;
     case 'dead-letters':
       return counted(count, 'open dead letter');
     case 'overdue-schedule':
@@ -127,13 +127,18 @@ function factOf(problem: Problem, now: number): string {
   }
 }
 
+function lostText(count: number): string {
+  return `${counted(count, 'process', 'processes')} lost`;
+}
+
 function shareOf({ failed = 0, ended = 0 }: Problem): number | null {
   return ended === 0 ? null : failed / ended;
 }
 
 function shortFactOf(problem: Problem, now: number): string {
-  const { kind, pending = 0, since } = problem;
+  const { kind, pending = 0, count = 0, since } = problem;
   if (kind === 'failing') return `${formatPercent(shareOf(problem))} failed in 5 min`;
+  if (kind === 'lost-process') return lostText(count);
   if (kind === 'backlog') return `${formatCount(pending)} pending`;
   if (kind === 'no-process') return 'no process';
   if (kind === 'oldest-pending' && since !== undefined) return `waits ${formatAge(now - since)}`;

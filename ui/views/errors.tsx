@@ -51,17 +51,14 @@ export function Errors({ monitor, navigation }: ErrorsProps): JSX.Element {
       emptyTitle="No errors"
       hint="Errors of events, runs and steps appear here in groups."
     >
-      {({ groups, now: readAt }) => {
-        const now = Math.max(monitor.serverNow.value, readAt);
-        return (
-          <ErrorTable
-            groups={groups.filter((group) => matches(group, filter, release, now))}
-            release={release}
-            now={now}
-            query={navigation.query.value}
-          />
-        );
-      }}
+      {({ groups, now }) => (
+        <ErrorTable
+          groups={groups.filter((group) => matches(group, filter, release, now))}
+          release={release}
+          now={now}
+          query={navigation.query.value}
+        />
+      )}
     </LoadedView>
   );
 }

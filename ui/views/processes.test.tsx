@@ -25,7 +25,7 @@ test('the hubs of a process follow each other, and share its heap and its load',
   };
   await openPage(api, '#/processes');
   expect(screen.getByRole('heading', { name: 'Running processes 5 hubs in 4 processes' })).toBeTruthy();
-  const table = within(screen.getByRole('table', { name: 'Running processes, by service' }));
+  const table = within(screen.getByRole('table', { name: 'Running processes' }));
   expect(table.getAllByRole('rowheader').map(({ textContent }) => textContent)).toEqual([
     'worker-1pid 7 · Hubline 0.1.0',
     'mailhub a',

@@ -4,7 +4,6 @@ import type { LostProcess, Pause } from '../../server/dashboard/protocol.js';
 import { PauseButton } from '../actions/subject-actions.js';
 import type { Processes as Body, RunningHub as Hub } from '../api/decode-views.js';
 import { HistoryChart } from '../charts/history-chart.js';
-import { viewerTimeZone } from '../format/clock-time.js';
 import { formatAge, formatAgo } from '../format/duration.js';
 import { counted, formatCount, formatPercent, UNKNOWN } from '../format/number.js';
 import { ShareBar } from '../shared/counts.js';
@@ -13,7 +12,7 @@ import { groupBy } from '../shared/lists.js';
 import { Name } from '../shared/name.js';
 import { MomentAndAge } from '../shared/times.js';
 import { LoadedView } from '../shared/view-section.js';
-import { BoundedRows, ViewTable, ViewTableCell, ViewTableNote } from '../shared/view-table.js';
+import { TablePart, ViewTableCell, ViewTableNote } from '../shared/view-table.js';
 import { subscribeTo } from '../state/event-row.js';
 import type { Monitor } from '../state/monitor.js';
 import type { Navigation } from '../state/navigation.js';
@@ -36,7 +35,7 @@ export function Processes({ monitor, navigation }: ProcessesProps): JSX.Element 
       view="processes"
       monitor={monitor}
       data={monitor.processes.value}
-      aside={<span class="panel-period">times in {viewerTimeZone()}</span>}
+      hasTimes
       isEmpty={({ processes }) => processes.length + lost.length === 0}
       emptyTitle="No process runs"
       hint={
@@ -52,16 +51,14 @@ export function Processes({ monitor, navigation }: ProcessesProps): JSX.Element 
               The first {formatCount(processes.length)} of {formatCount(processCount)} hubs.
             </p>
           )}
-          {lost.length > 0 && <LostProcesses lost={lost} now={monitor.serverNow.value} />}
-          {processes.length > 0 && (
-            <RunningProcesses
-              hubs={processes}
-              registrations={registrations}
-              now={Math.max(now, monitor.serverNow.value)}
-              query={navigation.query.value}
-              pauses={monitor.store.health.value?.paused ?? []}
-            />
-          )}
+          <LostProcesses lost={lost} now={now} />
+          <RunningProcesses
+            hubs={processes}
+            registrations={registrations}
+            now={now}
+            query={navigation.query.value}
+            pauses={monitor.store.health.value?.paused ?? []}
+          />
           <Durations monitor={monitor} navigation={navigation} />
           <TypeSlots monitor={monitor} query={navigation.query.value} />
           <Releases monitor={monitor} />
@@ -100,84 +97,75 @@ interface PartProps {
 /** Processes that ended without a stop, the latest first. */
 function LostProcesses({ lost, now }: { readonly lost: readonly LostProcess[]; readonly now: number }): JSX.Element {
   return (
-    <>
-      <h3 class="view-part">
-        Lost processes <span class="panel-period">1 h · ended without a shutdown</span>
-      </h3>
-      <ViewTable
-        caption="Lost processes, the latest first"
-        columns={['Service', 'Release', 'Lost', 'Started']}
-        class="lost-table"
-      >
-        <BoundedRows items={lost} limit={SHOWN_PROCESSES} noun="processes" columns={4}>
-          {({ id, service, host, pid, release, startedAt, lostAt, active }) => (
-            <tr key={id}>
-              <th scope="row">
-                <Name class="view-table-name">{service}</Name>
-                <ViewTableNote>
-                  {host} · pid {pid} · hub {id}
-                </ViewTableNote>
-              </th>
-              <ViewTableCell label="Release">{release === undefined ? UNKNOWN : <Name>{release}</Name>}</ViewTableCell>
-              <ViewTableCell label="Lost" isFailed>
-                {formatAgo(now - lostAt)}
-                <ViewTableNote>{releasedText(active)}</ViewTableNote>
-              </ViewTableCell>
-              <ViewTableCell label="Started">
-                <MomentAndAge at={startedAt} now={now} />
-              </ViewTableCell>
-            </tr>
-          )}
-        </BoundedRows>
-      </ViewTable>
-    </>
+    <TablePart
+      title="Lost processes"
+      note="1 h · ended without a shutdown"
+      columns={['Process', 'Service', 'Release', 'Lost', 'Started']}
+      class="lost-table"
+      items={lost}
+      limit={SHOWN_PROCESSES}
+      noun="processes"
+    >
+      {({ id, service, host, pid, release, startedAt, lostAt, active }) => (
+        <tr key={id}>
+          <th scope="row">
+            <Name class="view-table-name">{host}</Name>
+            <ViewTableNote>
+              pid {pid} · hub {id}
+            </ViewTableNote>
+          </th>
+          <ViewTableCell label="Service">{service}</ViewTableCell>
+          <ViewTableCell label="Release">{release === undefined ? UNKNOWN : <Name>{release}</Name>}</ViewTableCell>
+          <ViewTableCell label="Lost" isFailed>
+            {formatAgo(now - lostAt)}
+            <ViewTableNote>
+              {active === 0 ? 'ran no event' : `${counted(active, 'running event')} released`}
+            </ViewTableNote>
+          </ViewTableCell>
+          <ViewTableCell label="Started">
+            <MomentAndAge at={startedAt} now={now} />
+          </ViewTableCell>
+        </tr>
+      )}
+    </TablePart>
   );
 }
 
-function releasedText(active: number): string {
-  if (active === 0) return 'ran no event';
-  return `${counted(active, 'running event')} released`;
-}
-
 /** Event types with slots of their own: how many are taken now, and what waits for them. */
-function TypeSlots({ monitor, query }: PartProps): JSX.Element | null {
+function TypeSlots({ monitor, query }: PartProps): JSX.Element {
   const { store } = monitor;
   subscribeTo(store.reading);
   const types = [...store.rows.value.values()].flatMap((row) => (row.slots === null ? [] : { row, slots: row.slots }));
-  if (types.length === 0) return null;
   types.sort((a, b) => Number(b.slots.isFull) - Number(a.slots.isFull));
   return (
-    <>
-      <h3 class="view-part">
-        Slots of event types <span class="panel-period">now, over all processes</span>
-      </h3>
-      <ViewTable
-        caption="Slots of event types"
-        columns={['Event type', 'Slots taken', 'Pending', 'Oldest']}
-        class="slots-table"
-      >
-        <BoundedRows items={types} limit={SHOWN_PROCESSES} noun="event types" columns={4}>
-          {({ row, slots: { taken, all, isFull } }) => {
-            const { oldestPendingAt } = row.event.value.metrics;
-            return (
-              <tr key={row.type}>
-                <th scope="row">
-                  <TypeLink class="view-table-name" type={row.type} query={query} />
-                  {isFull && <span class="tag is-full">full</span>}
-                </th>
-                <ViewTableCell label="Slots taken">
-                  <Slots taken={taken} all={all} />
-                </ViewTableCell>
-                <ViewTableCell label="Pending">{formatCount(row.count('pending'))}</ViewTableCell>
-                <ViewTableCell label="Oldest">
-                  {oldestPendingAt === undefined ? UNKNOWN : formatAge(monitor.serverNow.value - oldestPendingAt)}
-                </ViewTableCell>
-              </tr>
-            );
-          }}
-        </BoundedRows>
-      </ViewTable>
-    </>
+    <TablePart
+      title="Slots of event types"
+      note="now, over all processes"
+      columns={['Event type', 'Slots taken', 'Pending', 'Oldest']}
+      class="slots-table"
+      items={types}
+      limit={SHOWN_PROCESSES}
+      noun="event types"
+    >
+      {({ row, slots: { taken, all, isFull } }) => {
+        const { oldestPendingAt } = row.event.value.metrics;
+        return (
+          <tr key={row.type}>
+            <th scope="row">
+              <TypeLink class="view-table-name" type={row.type} query={query} />
+              {isFull && <span class="tag is-full">full</span>}
+            </th>
+            <ViewTableCell label="Slots taken">
+              <Slots taken={taken} all={all} />
+            </ViewTableCell>
+            <ViewTableCell label="Pending">{formatCount(row.count('pending'))}</ViewTableCell>
+            <ViewTableCell label="Oldest">
+              {oldestPendingAt === undefined ? UNKNOWN : formatAge(monitor.serverNow.value - oldestPendingAt)}
+            </ViewTableCell>
+          </tr>
+        );
+      }}
+    </TablePart>
   );
 }
 
@@ -191,38 +179,33 @@ function Slots({ taken, all }: { taken: number; all: number }): JSX.Element {
 }
 
 /** Releases of the last 7 days, the latest first. */
-function Releases({ monitor }: Pick<PartProps, 'monitor'>): JSX.Element | null {
-  const releases = monitor.store.releases.value;
+function Releases({ monitor }: Pick<PartProps, 'monitor'>): JSX.Element {
   const now = monitor.serverNow.value;
-  if (releases.length === 0) return null;
   return (
-    <>
-      <h3 class="view-part">
-        Releases <span class="panel-period">7 d</span>
-      </h3>
-      <ViewTable
-        caption="Releases, the latest first"
-        columns={['Release', 'Service', 'Started', 'Ended']}
-        class="releases-table"
-      >
-        <BoundedRows items={releases.toReversed()} limit={10} noun="releases" columns={4}>
-          {({ service, release, startedAt, endedAt }) => (
-            <tr key={`${service} ${release} ${startedAt}`}>
-              <th scope="row">
-                <Name class="view-table-name">{release}</Name>
-              </th>
-              <ViewTableCell label="Service">{service}</ViewTableCell>
-              <ViewTableCell label="Started">
-                <MomentAndAge at={startedAt} now={now} />
-              </ViewTableCell>
-              <ViewTableCell label="Ended">
-                {endedAt === undefined ? 'still runs' : <MomentAndAge at={endedAt} now={now} />}
-              </ViewTableCell>
-            </tr>
-          )}
-        </BoundedRows>
-      </ViewTable>
-    </>
+    <TablePart
+      title="Releases"
+      note="7 d"
+      columns={['Release', 'Service', 'Started', 'Ended']}
+      class="releases-table"
+      items={monitor.store.releases.value.toReversed()}
+      limit={10}
+      noun="releases"
+    >
+      {({ service, release, startedAt, endedAt }) => (
+        <tr key={`${service} ${release} ${startedAt}`}>
+          <th scope="row">
+            <Name class="view-table-name">{release}</Name>
+          </th>
+          <ViewTableCell label="Service">{service}</ViewTableCell>
+          <ViewTableCell label="Started">
+            <MomentAndAge at={startedAt} now={now} />
+          </ViewTableCell>
+          <ViewTableCell label="Ended">
+            {endedAt === undefined ? 'still runs' : <MomentAndAge at={endedAt} now={now} />}
+          </ViewTableCell>
+        </tr>
+      )}
+    </TablePart>
   );
 }
 
@@ -244,28 +227,26 @@ function processOf(hub: Hub | undefined): string | undefined {
 function RunningProcesses({ hubs, ...props }: RunningProcessesProps): JSX.Element {
   const processes = [...groupBy(hubs, processOf).values()];
   return (
-    <>
-      <h3 class="view-part">
-        Running processes{' '}
-        <span class="panel-period">
-          {counted(hubs.length, 'hub')} in {counted(processes.length, 'process', 'processes')}
-        </span>
-      </h3>
-      <ViewTable caption="Running processes, by service" columns={COLUMNS} class="processes-table">
-        <BoundedRows items={processes} limit={SHOWN_PROCESSES} noun="processes" columns={COLUMNS.length}>
-          {(members) => (
-            <Fragment key={processOf(members[0])}>
-              {members.map((hub, index) => (
-                <tr key={hub.id}>
-                  {index === 0 && <ProcessCells process={hub} rows={members.length} />}
-                  <HubCells hub={hub} {...props} />
-                </tr>
-              ))}
-            </Fragment>
-          )}
-        </BoundedRows>
-      </ViewTable>
-    </>
+    <TablePart
+      title="Running processes"
+      note={`${counted(hubs.length, 'hub')} in ${counted(processes.length, 'process', 'processes')}`}
+      columns={COLUMNS}
+      class="processes-table"
+      items={processes}
+      limit={SHOWN_PROCESSES}
+      noun="processes"
+    >
+      {(members) => (
+        <Fragment key={processOf(members[0])}>
+          {members.map((hub, index) => (
+            <tr key={hub.id}>
+              {index === 0 && <ProcessCells process={hub} rows={members.length} />}
+              <HubCells hub={hub} {...props} />
+            </tr>
+          ))}
+        </Fragment>
+      )}
+    </TablePart>
   );
 }
 

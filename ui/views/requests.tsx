@@ -1,4 +1,4 @@
-import type { ComponentChildren, JSX } from 'preact';
+import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import type { EventDetails } from '../../server/dashboard/protocol.js';
 import { useActions } from '../actions/actions.js';
@@ -9,6 +9,7 @@ import { formatDuration } from '../format/duration.js';
 import { replayCode } from '../format/hub-code.js';
 import { counted, formatCost, formatCount, UNKNOWN } from '../format/number.js';
 import { ReplayCode } from '../shared/copy-button.js';
+import { Fact } from '../shared/fact.js';
 import { Icon } from '../shared/icon.js';
 import { IdLink, TypeLink } from '../shared/links.js';
 import { sumOf } from '../shared/lists.js';
@@ -312,14 +313,5 @@ function TraceOverview({ rows, span, zoom, onZoom }: TraceOverviewProps): JSX.El
         </svg>
       </div>
     </>
-  );
-}
-
-function Fact({ label, children }: { label: string; children: ComponentChildren }): JSX.Element {
-  return (
-    <div class="stat">
-      <dt>{label}</dt>
-      <dd>{children}</dd>
-    </div>
   );
 }

@@ -37,3 +37,22 @@ test('the line of the next 12 hours shows the schedules that are due first, and 
   expect(shown()).toBe(12);
   page.close();
 });
+
+test('a schedule whose event type is stuck says so', async () => {
+  const api = createFakeApi([]);
+  const { introspection } = api;
+  api.introspection = async (...args) => {
+    const response = await introspection(...args);
+    const schedule = { service: 'shop', cron: '0 3 * * *', catchUp: 'last' as const, processes: 1 };
+    const schedules = ['report', 'mail'].map((emit) => ({ ...schedule, name: `nightly ${emit}`, emit }));
+    const stuck = { kind: 'oldest-pending', severity: 'warning', since: SERVER_NOW - 480_000 } as const;
+    const health = { ...response.introspection.health, problems: [{ ...stuck, eventType: 'report' }] };
+    return { ...response, introspection: { ...response.introspection, schedules, health } };
+  };
+  const page = await openPage(api, '#/schedules');
+  const starts = screen
+    .getAllByRole('row')
+    .flatMap((row) => row.querySelector('[data-label="Starts"]')?.textContent?.trim() ?? []);
+  expect(starts).toEqual(['mail', 'report the oldest event waits for 8 min']);
+  page.close();
+});

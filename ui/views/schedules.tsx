@@ -1,8 +1,9 @@
 import type { JSX } from 'preact';
+import type { Problem } from '../../server/dashboard/protocol.js';
 import { PauseButton } from '../actions/subject-actions.js';
 import type { Schedule } from '../api/decode-introspection.js';
 import type { Outlook as DueTimes, Outcome as LastOutcome } from '../api/decode-views.js';
-import { formatTick, formatTime, viewerTimeZone } from '../format/clock-time.js';
+import { formatTick, formatTime } from '../format/clock-time.js';
 import { formatAgo, formatAhead, formatDuration } from '../format/duration.js';
 import { formatCount, UNKNOWN } from '../format/number.js';
 import { Icon } from '../shared/icon.js';
@@ -16,6 +17,7 @@ import { useBounded, ViewTable, ViewTableCell, ViewTableNote } from '../shared/v
 import { compareNames } from '../state/hub-store.js';
 import type { Monitor } from '../state/monitor.js';
 import type { Navigation } from '../state/navigation.js';
+import { describeProblem } from '../state/problems.js';
 
 export interface SchedulesProps {
   readonly monitor: Monitor;
@@ -37,7 +39,7 @@ export function Schedules({ monitor, navigation }: SchedulesProps): JSX.Element 
     <ViewSection
       view="schedules"
       store={store}
-      aside={<span class="panel-period">times in {viewerTimeZone()}</span>}
+      hasTimes
       isEmpty={schedules.length === 0}
       unknown={schedules.some(({ name }) => name === open) ? null : open}
       hint={
@@ -57,6 +59,7 @@ export function Schedules({ monitor, navigation }: SchedulesProps): JSX.Element 
             isOpen={schedule.name === open}
             now={monitor.serverNow.value}
             query={navigation.query.value}
+            problems={store.health.value?.problems ?? []}
           />
         ))}
       </ViewTable>
@@ -97,7 +100,8 @@ function Outlook({ schedules, outlooks, now }: OutlookProps): JSX.Element {
   const [shown, button] = useBounded(due, SHOWN_LANES, 'schedules');
   const placeOf = (at: number): string => `${((at - now) / (end - now)) * 100}%`;
   const firstHour = Math.ceil(now / HOUR_MS) * HOUR_MS;
-  const hours = Array.from({ length: OUTLOOK_HOURS }, (_, index) => firstHour + index * HOUR_MS);
+  // The label of a last one would stand over the edge.
+  const hours = Array.from({ length: OUTLOOK_HOURS - 1 }, (_, index) => firstHour + index * HOUR_MS);
   return (
     <section class="card outlook" aria-labelledby="outlook-title">
       <h3 id="outlook-title">
@@ -163,9 +167,11 @@ interface ScheduleRowProps {
   readonly now: number;
   /** Query that links retain. */
   readonly query: string;
+  /** Problems of the hub, one of which may hold what the schedule starts. */
+  readonly problems: readonly Problem[];
 }
 
-function ScheduleRow({ schedule, outlook, isOpen, now, query }: ScheduleRowProps): JSX.Element {
+function ScheduleRow({ schedule, outlook, isOpen, now, query, problems }: ScheduleRowProps): JSX.Element {
   const {
     name,
     description,
@@ -196,6 +202,18 @@ function ScheduleRow({ schedule, outlook, isOpen, now, query }: ScheduleRowProps
             workflow <TypeLink kind="workflow" type={start} query={query} />
           </>
         )}
+        {problems
+          .filter(({ eventType, workflow }) => (emit === undefined ? workflow === start : eventType === emit))
+          .map((problem) => {
+            const { icon, tone, fact } = describeProblem(problem, now);
+            return (
+              <ViewTableNote key={problem.kind}>
+                <span class={`tone-${tone}`}>
+                  <Icon name={icon} /> {fact}
+                </span>
+              </ViewTableNote>
+            );
+          })}
       </ViewTableCell>
       <ViewTableCell label="Repeats">
         {whenText(schedule, outlook)}

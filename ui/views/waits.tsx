@@ -1,19 +1,21 @@
 import type { JSX } from 'preact';
 import type { WaitIntrospection } from '../../server/dashboard/protocol.js';
-import { DecideActions } from '../actions/subject-actions.js';
-import { viewerTimeZone } from '../format/clock-time.js';
-import { formatAge } from '../format/duration.js';
+import { DecideButton } from '../actions/subject-actions.js';
+import { formatMoment } from '../format/clock-time.js';
+import { formatAge, formatAhead } from '../format/duration.js';
 import { approveCode } from '../format/hub-code.js';
 import { formatCount } from '../format/number.js';
 import { CopyCode } from '../shared/copy-button.js';
+import { Fact } from '../shared/fact.js';
 import { IdLink, RunLink, TypeLink } from '../shared/links.js';
 import { groupBy } from '../shared/lists.js';
 import { Name } from '../shared/name.js';
 import { Ago, MomentAndAge } from '../shared/times.js';
 import { LoadedView } from '../shared/view-section.js';
-import { BoundedRows, type BoundedRowsProps, ViewTable, ViewTableCell } from '../shared/view-table.js';
+import { BoundedRows, type BoundedRowsProps, TablePart, ViewTableCell } from '../shared/view-table.js';
+import type { HubStore } from '../state/hub-store.js';
 import type { Monitor } from '../state/monitor.js';
-import type { Navigation } from '../state/navigation.js';
+import { type Navigation, viewPath } from '../state/navigation.js';
 import { WaitTarget } from '../workflows/run-list.js';
 import { stepPath } from './trace-rows.js';
 
@@ -38,92 +40,76 @@ export function Waits({ monitor, navigation }: WaitsProps): JSX.Element {
       view="waits"
       monitor={monitor}
       data={monitor.waits.value}
-      aside={<span class="panel-period">times in {viewerTimeZone()}</span>}
+      hasTimes
       isEmpty={({ waits }) => waits.length === 0}
       emptyTitle="Nothing waits"
       hint="Runs that wait for an approval, an event or a time appear here."
     >
-      {({ waits, approvals, suspended, isTruncated, truncated, now: readAt }) => {
-        const now = Math.max(monitor.serverNow.value, readAt);
+      {({ waits, approvals, suspended, isTruncated, truncated, now }) => {
         const asking = waits.filter(({ step }) => step.kind === 'approval');
         const others = waits.filter(({ step }) => step.kind !== 'approval');
         return (
           <>
             {isTruncated && <p class="muted">Not all waits of {formatCount(suspended)} suspended runs are listed.</p>}
-            {asking.length > 0 && (
-              <>
-                <h3 class="view-part">
-                  Approvals <span class="chip-count">{formatCount(approvals)}</span>
-                </h3>
-                <ViewTable
-                  caption="Calls of tools that wait for an approval"
-                  columns={APPROVAL_COLUMNS}
-                  class="waits-table"
+            <TablePart
+              title="Approvals"
+              note={formatCount(approvals)}
+              columns={APPROVAL_COLUMNS}
+              class="waits-table"
+              items={[...groupBy(asking, toolOf)]}
+              limit={SHOWN_STEPS}
+              noun="tools"
+            >
+              {([tool, ofTool]) => (
+                <Group
+                  key={tool}
+                  name={<Name class="view-table-name">{tool}</Name>}
+                  waits={ofTool}
+                  isTruncated={asking.length < approvals}
+                  hasOldest
+                  limit={SHOWN_APPROVALS}
+                  noun={`approvals of ${tool}`}
+                  columns={APPROVAL_COLUMNS.length}
+                  now={now}
                 >
-                  {[...groupBy(asking, toolOf)].map(([tool, ofTool]) => (
-                    <Group
-                      key={tool}
-                      name={<Name class="view-table-name">{tool}</Name>}
-                      waits={ofTool}
-                      isTruncated={asking.length < approvals}
-                      hasOldest
-                      limit={SHOWN_APPROVALS}
-                      noun={`approvals of ${tool}`}
-                      columns={APPROVAL_COLUMNS.length}
-                      now={now}
-                    >
-                      {(wait) => (
-                        <ApprovalRow
-                          key={keyOf(wait)}
-                          wait={wait}
-                          now={now}
-                          query={query}
-                          transport={monitor.store.hub.value?.transport}
-                        />
-                      )}
-                    </Group>
-                  ))}
-                </ViewTable>
-              </>
-            )}
-            {others.length > 0 && (
-              <>
-                <h3 class="view-part">
-                  Other waits <ListedCount count={others.length} isTruncated={isTruncated} />
-                </h3>
-                <ViewTable caption="Steps that wait" columns={WAIT_COLUMNS} class="waits-table">
-                  <BoundedRows
-                    items={[...groupBy(others, stepOf)]}
-                    limit={SHOWN_STEPS}
-                    noun="steps"
+                  {(wait) => (
+                    <ApprovalRow key={keyOf(wait)} wait={wait} now={now} query={query} store={monitor.store} />
+                  )}
+                </Group>
+              )}
+            </TablePart>
+            <TablePart
+              title="Other waits"
+              note={listedText(others.length, isTruncated)}
+              columns={WAIT_COLUMNS}
+              class="waits-table"
+              items={[...groupBy(others, stepOf)]}
+              limit={SHOWN_STEPS}
+              noun="steps"
+            >
+              {([key, ofStep]) => {
+                const [{ kind, type, step }] = ofStep;
+                return (
+                  <Group
+                    key={key}
+                    name={
+                      <>
+                        <TypeLink class="view-table-name" kind={kind} type={type} query={query} />{' '}
+                        <bdi>{step.name}</bdi>
+                      </>
+                    }
+                    waits={ofStep}
+                    isTruncated={truncated.some((cut) => cut.kind === kind && cut.type === type)}
+                    limit={SHOWN_WAITS}
+                    noun="listed runs"
                     columns={WAIT_COLUMNS.length}
+                    now={now}
                   >
-                    {([key, ofStep]) => {
-                      const [{ kind, type, step }] = ofStep;
-                      return (
-                        <Group
-                          key={key}
-                          name={
-                            <>
-                              <TypeLink class="view-table-name" kind={kind} type={type} query={query} />{' '}
-                              <bdi>{step.name}</bdi>
-                            </>
-                          }
-                          waits={ofStep}
-                          isTruncated={truncated.some((cut) => cut.kind === kind && cut.type === type)}
-                          limit={SHOWN_WAITS}
-                          noun="listed runs"
-                          columns={WAIT_COLUMNS.length}
-                          now={now}
-                        >
-                          {(wait) => <WaitRow key={keyOf(wait)} wait={wait} now={now} query={query} />}
-                        </Group>
-                      );
-                    }}
-                  </BoundedRows>
-                </ViewTable>
-              </>
-            )}
+                    {(wait) => <WaitRow key={keyOf(wait)} wait={wait} now={now} query={query} />}
+                  </Group>
+                );
+              }}
+            </TablePart>
           </>
         );
       }}
@@ -139,16 +125,39 @@ interface RowProps {
   readonly query: string;
 }
 
-function ApprovalRow({ wait, now, query, transport }: RowProps & { transport: string | undefined }): JSX.Element {
-  const { step } = wait;
-  const { event } = step.waitsFor ?? {};
-  const code = event && approveCode({ runId: wait.id, step: step.name, type: event.type }, transport);
+function ApprovalRow({ wait, now, query, store }: RowProps & { readonly store: HubStore }): JSX.Element {
+  const { id, kind, type, step } = wait;
+  const { event, since = now, dueAt } = step.waitsFor ?? {};
+  const code = event && approveCode({ runId: id, step: step.name, type: event.type }, store.hub.value?.transport);
+  const agent = agentOf(wait, store);
   return (
     <WaitRow wait={wait} now={now} query={query}>
       <ViewTableCell label="Decision">
-        <DecideActions
+        <DecideButton
           wait={wait}
           tool={toolOf(wait)}
+          facts={
+            <>
+              {agent !== undefined && (
+                <Fact label="Agent">
+                  <a href={viewPath('agents', agent) + query}>
+                    <Name>{agent}</Name>
+                  </a>
+                </Fact>
+              )}
+              <Fact label={kind === 'workflow' ? 'Run' : 'Event'}>
+                <RunLink id={id} kind={kind} type={type} query={query} />
+              </Fact>
+              <Fact label="Since">
+                <Ago at={since} now={now} />
+              </Fact>
+              <Fact label="Until">
+                {dueAt === undefined
+                  ? 'without limit'
+                  : `${formatMoment(dueAt, now)} (in ${formatAhead(dueAt - now)}), then it counts as refused`}
+              </Fact>
+            </>
+          }
           otherwise={code === undefined ? null : <CopyCode code={code} />}
         />
       </ViewTableCell>
@@ -171,7 +180,7 @@ function Group({ name, waits, isTruncated, hasOldest, now, columns, ...rows }: G
     <>
       <tr class="row-group">
         <th scope="rowgroup" colSpan={columns}>
-          {name} <ListedCount count={waits.length} isTruncated={isTruncated} />{' '}
+          {name} <span class="panel-period">{listedText(waits.length, isTruncated)}</span>{' '}
           {(hasOldest || !isTruncated) && waits.length > 1 && (
             <span class="muted">· the oldest waits for {formatAge(now - since)}</span>
           )}
@@ -182,14 +191,9 @@ function Group({ name, waits, isTruncated, hasOldest, now, columns, ...rows }: G
   );
 }
 
-/** Number of listed waits. There may be more if the list is cut. */
-function ListedCount({ count, isTruncated }: { count: number; isTruncated: boolean }): JSX.Element {
-  return (
-    <span class="chip-count">
-      {formatCount(count)}
-      {isTruncated && ' or more'}
-    </span>
-  );
+/** Returns the number of listed waits. There may be more if the list is cut. */
+function listedText(count: number, isTruncated: boolean): string {
+  return formatCount(count) + (isTruncated ? ' or more' : '');
 }
 
 /** Wait in columns; on a phone, a sentence. */
@@ -208,7 +212,13 @@ function WaitRow({ wait, now, query, children }: RowProps & { children?: JSX.Ele
           <>
             <IdLink id={id} name={kind === 'workflow' ? 'run' : 'event'} query={query} />{' '}
             <bdi class="muted">
-              {service} · <WaitTarget step={step} query={query} />
+              {service}
+              {step.kind !== 'sleep' && (
+                <>
+                  {' '}
+                  · <WaitTarget step={step} query={query} />
+                </>
+              )}
             </bdi>
           </>
         )}
@@ -231,6 +241,13 @@ function keyOf({ id, service, step }: WaitIntrospection): string {
 /** Returns the step of a type or workflow that waits. */
 export function stepOf({ kind, type, step }: WaitIntrospection): string {
   return JSON.stringify([kind, type, step.name]);
+}
+
+/** Returns the agent of a call that waits; `undefined` if code runs it. */
+function agentOf({ kind, type, step }: WaitIntrospection, { rows, workflows }: HubStore): string | undefined {
+  if (kind === 'event') return rows.value.get(type)?.details?.agent?.name;
+  const [first] = stepPath(step.name);
+  return workflows.value.find(({ name }) => name === type)?.steps.find(({ name }) => name === first)?.agent;
 }
 
 /** Returns the name of the tool whose call waits for an approval. */

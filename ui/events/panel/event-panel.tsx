@@ -7,6 +7,7 @@ import { latestRelease, releaseMarks } from '../../charts/release-marks.js';
 import { formatAge, formatAgo } from '../../format/duration.js';
 import { formatCount } from '../../format/number.js';
 import { CountStats } from '../../shared/counts.js';
+import { Fact } from '../../shared/fact.js';
 import { Icon, IconButton } from '../../shared/icon.js';
 import { Name } from '../../shared/name.js';
 import { LoadFailure, PanelSection } from '../../shared/view-section.js';
@@ -19,7 +20,7 @@ import { BlockerFacts } from '../../views/explanation.js';
 import { backlogText } from '../backlog.js';
 import { StatusBadge } from '../event-columns.js';
 import { usePanelFocus } from '../event-focus.js';
-import { EventSettings, Fact, KindTag, Triggers } from './event-settings.js';
+import { EventSettings, KindTag, Triggers } from './event-settings.js';
 import { Percentiles, ServiceTable, TypeChart } from './event-statistics.js';
 import { DeadLetters, FailureList } from './failures.js';
 import { RecentEvents } from './recent-events.js';
@@ -182,11 +183,11 @@ export function statusSentence(
   if (metrics.received === 0) return 'No event was received since the start';
   const { pending, suspended, oldestPendingAt, lastReceivedAt } = metrics;
   const open = [
-    ...(pending === 0 ? [] : [`${formatCount(pending)} pending`]),
-    ...(suspended > 0 ? [`${suspended === pending ? 'all' : formatCount(suspended)} suspended`] : []),
+    pending > 0 && `${formatCount(pending)} pending`,
+    suspended > 0 && `${suspended === pending ? 'all' : formatCount(suspended)} suspended`,
     // Suspended ones have no age.
-    ...(oldestPendingAt === undefined ? [] : [`the oldest for ${formatAge(serverNow - oldestPendingAt)}`]),
-  ];
+    oldestPendingAt !== undefined && `the oldest for ${formatAge(serverNow - oldestPendingAt)}`,
+  ].filter(Boolean);
   const last = lastReceivedAt === undefined ? '' : `, last ${formatAgo(serverNow - lastReceivedAt)}`;
   const recently =
     received + completed === 0

@@ -1,8 +1,9 @@
-import type { ComponentChildren, JSX } from 'preact';
+import type { JSX } from 'preact';
 import type { EventOverview, EventSettings as Settings } from '../../../server/dashboard/protocol.js';
 import type { EventDetail } from '../../api/decode-event.js';
 import { formatDuration } from '../../format/duration.js';
 import { UNKNOWN } from '../../format/number.js';
+import { Fact } from '../../shared/fact.js';
 import { TypeLink } from '../../shared/links.js';
 import { PanelSection } from '../../shared/view-section.js';
 import type { HubStore } from '../../state/hub-store.js';
@@ -15,21 +16,6 @@ export interface EventSettingsProps {
   readonly body: EventDetail | null;
   /** Tag of the kind; it links to an agent. */
   readonly kind: JSX.Element;
-}
-
-export interface FactProps {
-  readonly label: string;
-  readonly children: ComponentChildren;
-}
-
-/** Fact with its label, as an entry of a `<dl>`. */
-export function Fact({ label, children }: FactProps): JSX.Element {
-  return (
-    <div>
-      <dt>{label}</dt>
-      <dd>{children}</dd>
-    </div>
-  );
 }
 
 /** Section with the settings of an event type. */

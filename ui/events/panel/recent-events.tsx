@@ -64,12 +64,12 @@ function RecentEvent({ event, serverNow, query }: RecentEventProps): JSX.Element
   const { id, kind, status, attempt, acceptedAt, startedAt, waitMs, runMs, error, causeId } = event;
   const [icon, label, tone] = lookOf(status);
   const facts = [
-    ...(error === undefined ? [] : [error.message === '' ? error.name : error.message]),
-    ...(status !== 'active' || startedAt === undefined ? [] : [`running for ${formatAge(serverNow - startedAt)}`]),
-    ...(waitMs === undefined ? [] : [`waited ${formatDuration(waitMs)}`]),
-    ...(runMs === undefined ? [] : [`ran ${formatDuration(runMs)}`]),
-    ...(attempt > 1 ? [`attempt ${attempt}`] : []),
-  ];
+    error && (error.message || error.name),
+    status === 'active' && startedAt !== undefined && `running for ${formatAge(serverNow - startedAt)}`,
+    waitMs !== undefined && `waited ${formatDuration(waitMs)}`,
+    runMs !== undefined && `ran ${formatDuration(runMs)}`,
+    attempt > 1 && `attempt ${attempt}`,
+  ].filter(Boolean);
   return (
     <li>
       <span class={`state is-${tone}`} title={label}>
