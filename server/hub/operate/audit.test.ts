@@ -44,8 +44,8 @@ describe.each(everyTransport)('the audit on the %s transport', (_name, createTra
     const entries = await shop.audit();
     expect(entries.map(({ sequence: _, at: __, ...entry }) => entry)).toEqual([
       { action: 'erase', by: 'ada', via: 'code', reason: by.reason, target: { requestId: 'checkout-1' } },
-      { action: 'cancel', by: 'ada', via: 'code', reason: by.reason, target: { id } },
-      { action: 'replay', by: 'ada', via: 'cli', reason: by.reason, target: { id, service: 'shop' } },
+      { action: 'cancel', by: 'ada', via: 'code', reason: by.reason, target: { id, type: 'paid' } },
+      { action: 'replay', by: 'ada', via: 'cli', reason: by.reason, target: { id, service: 'shop', type: 'paid' } },
       { action: 'resume', by: 'bob', via: 'code', target: { type: 'paid' } },
       { action: 'pause', by: 'ada', via: 'page', reason: by.reason, target: { type: 'paid' } },
     ]);

@@ -90,18 +90,29 @@ export function targetOfMany(ids: readonly string[]): AuditTarget {
 
 /**
  * Records an action, and logs it in one line, unless nobody is named. Call it before the action: none is carried out
- * without an entry.
+ * without an entry. The target of an event or run has its type or workflow too, if it is still known.
  */
 export async function recordAction(
-  { transport, logger }: { readonly transport: Pick<TransportManager, 'log'>; readonly logger: Logger },
+  { transport, logger }: { readonly transport: Pick<TransportManager, 'log' | 'lookup'>; readonly logger: Logger },
   action: AuditedAction,
-  target: AuditTarget,
+  subject: AuditTarget,
   { by, reason, via = 'code' }: ActionOptions,
 ): Promise<void> {
   if (by === undefined) return;
+  const target = { ...subject, ...(await nameOf(subject, transport.lookup)) };
   const entry = { action, by, via, ...(reason !== undefined && { reason }), target };
   await transport.log.append(auditLog, [JSON.stringify(entry)], bounds);
   logger.info({ action, by, via, ...target }, 'action recorded in the audit');
+}
+
+async function nameOf(
+  { id, service }: AuditTarget,
+  lookup: TransportManager['lookup'],
+): Promise<Pick<AuditTarget, 'type' | 'workflow'>> {
+  const found = id === undefined ? [] : await lookup.find(id);
+  const record = found.find((each) => each.service === service) ?? found[0];
+  if (record === undefined) return {};
+  return record.run === undefined ? { type: record.type } : { workflow: record.type };
 }
 
 /** Reads the audit, newest first. @throws {InvalidOptionError} */
