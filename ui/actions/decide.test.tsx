@@ -47,7 +47,7 @@ test.each([
   await page.pass(10);
   await page.click(screen.getByRole('button', { name: 'Decide' }));
   await page.pass(10);
-  const dialog = within(screen.getByRole('dialog', { name: 'Approve the call of refund?', hidden: true }));
+  const dialog = within(screen.getByRole('dialog', { name: 'Approve or refuse the call of refund?', hidden: true }));
   const facts = dialog.getAllByRole('term', { hidden: true }).map((term) => term.parentElement?.textContent);
   expect(facts).toEqual([
     'Agenthelper',

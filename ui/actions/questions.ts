@@ -176,7 +176,7 @@ export function decideQuestion(wait: WaitIntrospection, tool: string, details: J
   const { id, step } = wait;
   const confirm = 'Approve';
   return {
-    title: `Approve the call of ${tool}?`,
+    title: `Approve or refuse the call of ${tool}?`,
     effect: 'If you approve, it is executed with these arguments. If you refuse, the model receives your reason.',
     confirm,
     refuse: 'Refuse',

@@ -230,7 +230,6 @@ function ScheduleRow({ schedule, outlook, isOpen, now, query, problems }: Schedu
         {last === undefined ? UNKNOWN : <Outcome last={last} query={query} />}
       </ViewTableCell>
       <ViewTableCell label="Next">
-        <PauseButton target={{ kind: 'schedule', name }} paused={paused} />
         {paused !== undefined ? (
           `paused by ${paused.by} ${formatAgo(now - paused.since)}`
         ) : nextDueAt === undefined ? (
@@ -249,6 +248,7 @@ function ScheduleRow({ schedule, outlook, isOpen, now, query, problems }: Schedu
         )}
       </ViewTableCell>
       <ViewTableCell label="Processes" isFailed={processes === 0}>
+        <PauseButton target={{ kind: 'schedule', name }} paused={paused} />
         {processes === 0 ? (
           <>
             <Icon name="triangle" /> none: overdue
