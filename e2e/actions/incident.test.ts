@@ -56,7 +56,7 @@ test('an incident from the alert to the replay, on the page alone', { tag: '@any
   await panel.getByRole('button', { name: 'Resume', exact: true }).click();
   await confirm(page, 'Resume', 'Resumed.', 'bank is back');
   await panel.getByRole('button', { name: /^Replay \d+ dead letter/ }).click();
-  await confirm(page, 'Replay 5 events', 'Replayed 5.', 'bank is back');
+  await confirm(page, 'Replay 5 dead letters', 'Replayed 5.', 'bank is back');
   await expect.poll(() => charged.toSorted()).toEqual([0, 1, 2, 3, 4, 5]);
   await expect.poll(() => alerts.at(-1)?.status).toBe('resolved');
   expect(new Set(alerts.map(({ incident }) => incident)).size).toBe(1);

@@ -156,7 +156,7 @@ test('all dead letters of a type are replayed in pages, and the dialog says how 
   await expect(replay).toBeVisible();
   await expect(panel.getByRole('button', { name: 'Copy replay code' })).toHaveCount(0);
   await replay.click();
-  await confirm(page, 'Replay 250 events', 'Replayed 250.');
+  await confirm(page, 'Replay 250 dead letters', 'Replayed 250.');
   await expect.poll(async () => (await hub.metrics('payment.requested')).completed).toBe(250);
   expect(await hub.audit()).toMatchObject([
     { target: { count: 50 } },
@@ -195,7 +195,7 @@ test('the dead letters of one error are replayed from the view of errors, and ot
     /^×6Error.*first seen/,
   );
   await expectAccessible(page);
-  await confirm(page, 'Replay 6 events', 'Replayed 6.', 'bank is back');
+  await confirm(page, 'Replay 6 dead letters', 'Replayed 6.', 'bank is back');
   await expect.poll(async () => (await hub.metrics('payment.requested')).completed).toBe(6);
   await expect(declined.locator('[data-label="Dead letters"]')).toHaveText('0');
   expect((await hub.deadLetters('payment.requested')).map(({ payload }) => payload).toSorted()).toEqual([3, 6, 9]);

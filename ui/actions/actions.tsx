@@ -27,7 +27,7 @@ export function ActionsOfUser({ monitor }: { readonly monitor: Monitor }): JSX.E
   const isSnapshot = monitor.connection.value.kind === 'snapshot';
   const mount = isSnapshot ? undefined : monitor.store.introspection.value?.actions;
   const client = useMemo(() => (mount === undefined ? null : createActionClient(mount)), [mount]);
-  const [question, setQuestion] = useState<Question | null>(null);
+  const [asked, setAsked] = useState<{ readonly question: Question; readonly actions: Actions } | null>(null);
   const isLost = monitor.connection.value.kind === 'lost';
   useEffect(() => {
     if (client === null) return;
@@ -37,7 +37,11 @@ export function ActionsOfUser({ monitor }: { readonly monitor: Monitor }): JSX.E
     };
     // Without rights, the page is read-only. They are asked for again when the server is back.
     client.operator().then(
-      ({ can }) => show({ client, may: (right) => can.includes(right), ask: setQuestion }),
+      ({ can }) => {
+        const may = (right: Right): boolean => can.includes(right);
+        const actions: Actions = { client, may, ask: (question) => setAsked({ question, actions }) };
+        show(actions);
+      },
       () => show(null),
     );
     return () => {
@@ -50,17 +54,7 @@ export function ActionsOfUser({ monitor }: { readonly monitor: Monitor }): JSX.E
     },
     [client],
   );
-  return (
-    question &&
-    current.value && (
-      <ConfirmDialog
-        question={question}
-        actions={current.value}
-        onDone={() => monitor.refresh()}
-        onClose={() => setQuestion(null)}
-      />
-    )
-  );
+  return asked && <ConfirmDialog {...asked} onDone={() => monitor.refresh()} onClose={() => setAsked(null)} />;
 }
 
 export interface ActionButtonProps {

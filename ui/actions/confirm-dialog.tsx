@@ -99,8 +99,10 @@ export function ConfirmDialog({ question, actions, onDone, onClose }: ConfirmDia
       aria-labelledby="action-title"
       onClose={onClose}
       // A link leads to another view.
-      onClick={({ target }) => {
-        if (target instanceof Element && target.closest('a') !== null) dialog.current?.close();
+      onClick={({ target, ctrlKey, metaKey, shiftKey }) => {
+        const isFollowed =
+          target instanceof Element && target.closest('a') !== null && !(ctrlKey || metaKey || shiftKey);
+        if (isFollowed && !isBusy) dialog.current?.close();
       }}
       onCancel={(event) => {
         if (isBusy) event.preventDefault();
@@ -129,7 +131,9 @@ export function ConfirmDialog({ question, actions, onDone, onClose }: ConfirmDia
         )}
         {isOpen && (
           <label class="action-reason">
-            <span>Reason{needsReason ? '' : ' (optional)'}, for the audit</span>
+            <span>
+              Reason{needsReason ? '' : ' (optional)'}, for the audit{refuse && ' and the model'}
+            </span>
             <textarea
               rows={2}
               maxLength={512}
@@ -156,7 +160,7 @@ export function ConfirmDialog({ question, actions, onDone, onClose }: ConfirmDia
           )}
           {isOpen && (
             <button type="submit" class="button action-confirm" disabled={isBlocked}>
-              {confirm} {count && counted(count.value, 'event')}
+              {confirm} {count && counted(count.value, 'dead letter')}
             </button>
           )}
         </div>

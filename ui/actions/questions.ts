@@ -73,30 +73,35 @@ interface ReplayedLetters {
 /** Facts about dead letters before they are replayed. */
 interface ReplayedFacts extends Pick<Question, 'details'> {
   readonly count: ReadonlySignal<number>;
+  /** Time until which they failed, in epoch milliseconds on the server's clock: one that fails again is not replayed again. */
+  readonly until: number;
   /** Counts of the type in the last 5 minutes. */
   readonly last5Min?: PeriodCounts | undefined;
 }
 
-/** Replays open dead letters of a type that failed until now, in pages. @param lettersOf returns the chosen ones */
+/** Replays open dead letters of a type, in pages. @param lettersOf returns the chosen ones */
 export function replayAllQuestion(
   type: string,
   lettersOf: () => readonly ReplayedLetters[],
-  { last5Min, ...facts }: ReplayedFacts,
+  { last5Min, until, ...facts }: ReplayedFacts,
 ): Question {
   const failed = last5Min === undefined ? 0 : last5Min.failed - last5Min.cancelled;
   return {
     title: `Replay the dead letters of ${type}?`,
-    effect: `${failed === 0 ? '' : `${formatCount(failed)} failed in 5 min. `}They are handled again, runs from the step that failed.`,
+    effect: `They are handled again, runs from the step that failed.${failed === 0 ? '' : ` Events still fail: ${formatCount(failed)} in 5 min.`}`,
     confirm: 'Replay',
     ...facts,
     right: 'replay',
-    act: (client, reason, report) => replayPages(client, lettersOf(), facts.count.value, reason, report),
+    act: (client, reason, report) => {
+      const parts = lettersOf().map((letters) => ({ ...letters, until }));
+      return replayPages(client, parts, facts.count.value, reason, report);
+    },
   };
 }
 
 async function replayPages(
   client: ActionClient,
-  parts: readonly ReplayedLetters[],
+  parts: readonly (ReplayedLetters & { readonly until: number })[],
   count: number,
   reason: string,
   report: ReportProgress,
@@ -104,7 +109,6 @@ async function replayPages(
   let [done, failed] = [0, 0];
   for (const letters of parts) {
     let page = await client.preview('replay', { ...letters });
-    const { until } = page;
     while (page.ids.length > 0) {
       let replayed = 0;
       for (let from = 0; from < page.ids.length; from += pageSize) {
@@ -117,7 +121,7 @@ async function replayPages(
       }
       // Of a page that fails as a whole, the next one would be the same.
       if (!page.isMore || replayed === 0) break;
-      page = await client.preview('replay', { ...letters, until });
+      page = await client.preview('replay', { ...letters });
     }
   }
   return `Replayed ${formatCount(done)}${failed === 0 ? '.' : `; ${formatCount(failed)} were no longer there or failed.`}`;
@@ -177,7 +181,7 @@ export function decideQuestion(wait: WaitIntrospection, tool: string, details: J
   const confirm = 'Approve';
   return {
     title: `Approve or refuse the call of ${tool}?`,
-    effect: 'If you approve, it is executed with these arguments. If you refuse, the model receives your reason.',
+    effect: 'If you approve, it is executed with its arguments. If you refuse, the model receives your reason.',
     confirm,
     refuse: 'Refuse',
     right: 'approve',

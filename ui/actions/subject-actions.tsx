@@ -69,14 +69,17 @@ export interface TypeActionsProps {
   /** Counts of the last 5 minutes; absent if they are not known. */
   readonly recent: { readonly last5Min: PeriodCounts } | undefined;
   readonly paused: PauseSummary | undefined;
-  /** Errors of the type; absent if they are not known. */
-  readonly errors?: { readonly groups: readonly ErrorGroup[]; readonly now: number };
+  /** Errors of the type, if they are known. */
+  readonly groups?: readonly ErrorGroup[] | undefined;
+  /** Current time in epoch milliseconds on the server's clock. */
+  readonly now: number;
 }
 
 /** Actions on an event type or a workflow. */
-export function TypeActions({ kind, name, deadLetters, recent, paused, errors }: TypeActionsProps): JSX.Element | null {
+export function TypeActions(props: TypeActionsProps): JSX.Element | null {
+  const { kind, name, deadLetters, recent, paused, now } = props;
   if (useActions() === null) return null;
-  const groups = errors?.groups.filter((group) => group.deadLetters > 0) ?? [];
+  const groups = (props.groups ?? []).filter((group) => group.deadLetters > 0);
   const chosen = signal(groups);
   const isAll = (): boolean => chosen.value.length === groups.length;
   const question = replayAllQuestion(
@@ -84,8 +87,9 @@ export function TypeActions({ kind, name, deadLetters, recent, paused, errors }:
     () => (isAll() ? [{ type: name }] : chosen.value.map(({ id }) => ({ type: name, errorGroup: id }))),
     {
       count: computed(() => (isAll() ? deadLetters : sumOf(chosen.value, (group) => group.deadLetters))),
+      until: now,
       last5Min: recent?.last5Min,
-      ...(errors && { details: <LetterErrors groups={groups} chosen={chosen} now={errors.now} /> }),
+      ...(groups.length > 0 && { details: <LetterErrors groups={groups} chosen={chosen} now={now} /> }),
     },
   );
   return (
@@ -98,8 +102,8 @@ export function TypeActions({ kind, name, deadLetters, recent, paused, errors }:
 
 interface LetterErrorsProps {
   readonly groups: readonly ErrorGroup[];
-  /** Groups that the user has chosen. */
-  readonly chosen: Signal<readonly ErrorGroup[]>;
+  /** Groups that the user has chosen, if there are several. */
+  readonly chosen?: Signal<readonly ErrorGroup[]>;
   /** Current time in epoch milliseconds on the server's clock. */
   readonly now: number;
 }
@@ -108,25 +112,27 @@ interface LetterErrorsProps {
 function LetterErrors({ groups, chosen, now }: LetterErrorsProps): JSX.Element {
   return (
     <ul class="failures" aria-label="Their errors">
-      {groups.map((group) => (
-        <li key={group.id}>
-          {/* biome-ignore lint/a11y/noLabelWithoutControl: it has one if there is a choice. */}
-          <label class="checkbox">
-            {groups.length > 1 && (
-              <input
-                type="checkbox"
-                checked={chosen.value.includes(group)}
-                onChange={({ currentTarget: { checked } }) => {
-                  chosen.value = groups.filter((each) => (each === group ? checked : chosen.value.includes(each)));
-                }}
-              />
+      {groups.map((group) => {
+        const facts = <ErrorFacts group={group} count={group.deadLetters} now={now} />;
+        return (
+          <li key={group.id}>
+            {chosen && groups.length > 1 ? (
+              <label class="checkbox">
+                <input
+                  type="checkbox"
+                  checked={chosen.value.includes(group)}
+                  onChange={({ currentTarget: { checked } }) => {
+                    chosen.value = groups.filter((each) => (each === group ? checked : chosen.value.includes(each)));
+                  }}
+                />
+                <div>{facts}</div>
+              </label>
+            ) : (
+              facts
             )}
-            <div>
-              <ErrorFacts group={group} count={group.deadLetters} now={now} />
-            </div>
-          </label>
-        </li>
-      ))}
+          </li>
+        );
+      })}
     </ul>
   );
 }
@@ -144,7 +150,8 @@ export function ErrorGroupActions({ group, now }: ErrorGroupActionsProps): JSX.E
   const type = eventType ?? workflow ?? '';
   const question = replayAllQuestion(type, () => [{ type, errorGroup: id }], {
     count: signal(deadLetters),
-    details: <LetterErrors groups={[group]} chosen={signal([])} now={now} />,
+    until: now,
+    details: <LetterErrors groups={[group]} now={now} />,
   });
   return <ActionButton question={question} />;
 }

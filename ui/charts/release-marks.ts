@@ -18,6 +18,41 @@ export interface ChartMark {
   readonly link: string;
 }
 
+/** Mark at `x`, whose name stands in one of two rows, and begins or ends at its line. */
+export interface PlacedMark extends ChartMark {
+  readonly x: number;
+  readonly row: number;
+  readonly endsAtLine: boolean;
+}
+
+/**
+ * Places the names of marks, the first mark first. Names point away from the right edge, and from names that do. In a chart
+ * of four names' width, none covers another one or a line while two rows are enough.
+ */
+export function placeMarks(
+  marks: readonly (ChartMark & { readonly x: number })[],
+  width: number,
+  nameWidth: number,
+): readonly PlacedMark[] {
+  const starting = [...marks];
+  const ending: typeof starting = [];
+  let edge = width - nameWidth;
+  for (let last = starting.at(-1); last !== undefined && last.x > edge; last = starting.at(-1)) {
+    ending.unshift(last);
+    starting.pop();
+    edge = Math.max(nameWidth, last.x - 2 * nameWidth);
+  }
+  const inRows = (all: typeof starting, endsAtLine: boolean): PlacedMark[] => {
+    let [row, before] = [0, Number.NaN];
+    return all.map((mark) => {
+      row = Math.abs(mark.x - before) < nameWidth ? 1 - row : 0;
+      before = mark.x;
+      return { ...mark, row, endsAtLine };
+    });
+  };
+  return [...inRows(starting, false), ...inRows(ending.reverse(), true).reverse()];
+}
+
 /** Time and name of what a mark stands for. Those with one key share a mark if they are within a minute. */
 interface Marked {
   readonly at: number;

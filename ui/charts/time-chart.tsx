@@ -8,7 +8,7 @@ import { useWidth } from '../shared/use-element.js';
 import type { ChartMode, Selection } from '../state/navigation.js';
 import { chartShape, LANE_GAP, LANE_HEIGHT, type Shapes, timeTicks } from './chart-shape.js';
 import { type Point, perSecond } from './history-points.js';
-import type { ChartMark } from './release-marks.js';
+import { type ChartMark, placeMarks } from './release-marks.js';
 import { useCrosshair } from './use-crosshair.js';
 
 export interface TimeChartProps {
@@ -57,22 +57,14 @@ export function TimeChart(props: TimeChartProps): JSX.Element {
   const from = points[0]?.at ?? now;
   const to = points.at(-1)?.endAt ?? now;
   const xOf = (time: number): number => Math.round(((time - from) / (to - from)) * width);
-  // Names that would cover each other take turns.
-  let [isLower, before] = [false, -NAME_WIDTH];
-  const shownMarks = marks
-    .filter(({ at }) => at > from && at < to)
-    .sort((a, b) => a.at - b.at)
-    .map((mark) => {
-      const x = xOf(mark.at);
-      isLower = !isLower && x - before < NAME_WIDTH;
-      before = x;
-      return { ...mark, x, isLower };
-    });
-  // The names stand above the lines, within the height of the chart.
-  const names = shownMarks.length === 0 ? 0 : NAME_HEIGHT * (1 + Number(shownMarks.some((mark) => mark.isLower)));
-  const isBefore = (x: number): boolean => x > width - NAME_WIDTH;
-  // A line ends at its name: it would cross the one that reaches over it.
-  const topOf = (x: number, isBelow: boolean): number => (isBelow === isBefore(x) ? -names : -NAME_HEIGHT);
+  const inside = marks.filter(({ at }) => at > from && at < to).sort((a, b) => a.at - b.at);
+  const placed = placeMarks(
+    inside.map((mark) => ({ ...mark, x: xOf(mark.at) })),
+    width,
+    NAME_WIDTH,
+  );
+  // The names stand above the lines, within the height of the chart. A line ends at its name.
+  const names = placed.length === 0 ? 0 : NAME_HEIGHT * (1 + Math.max(...placed.map(({ row }) => row)));
   const height = props.height - names;
   const shape = chartShape(points, width, height, { mode, yesterday });
   const total = height + LANE_GAP + LANE_HEIGHT;
@@ -130,8 +122,12 @@ export function TimeChart(props: TimeChartProps): JSX.Element {
             <g class="chart-current">
               <Part shapes={shape.current} mode={mode} />
             </g>
-            {shownMarks.map(({ at, x, tone, isLower: isBelow }) => (
-              <path key={at} class={`chart-release is-${tone}`} d={`M${x + 0.5} ${topOf(x, isBelow)}V${total}`} />
+            {placed.map(({ at, x, row, tone }) => (
+              <path
+                key={at}
+                class={`chart-release is-${tone}`}
+                d={`M${x + 0.5} ${row * NAME_HEIGHT - names}V${total}`}
+              />
             ))}
             {marked !== null && to > from && (
               <rect
@@ -146,12 +142,12 @@ export function TimeChart(props: TimeChartProps): JSX.Element {
             )}
           </svg>
         )}
-        {shownMarks.map(({ at, x, isLower: isBelow, label: name, tone, link }) => (
+        {placed.map(({ at, x, row, endsAtLine, label: name, tone, link }) => (
           <span
             key={at}
             class={`chart-release-name is-${tone}`}
-            data-before={isBefore(x)}
-            style={{ left: `${x}px`, top: `${topOf(x, isBelow)}px` }}
+            data-before={endsAtLine}
+            style={{ left: `${x}px`, top: `${row * NAME_HEIGHT - names}px` }}
             title={`${name} ${link} ${formatTime(at)}`}
           >
             {name}

@@ -178,6 +178,7 @@ function WorkflowCard({ workflow, monitor, query }: WorkflowProps): JSX.Element 
         deadLetters={metrics.deadLetters}
         recent={workflow.recent}
         paused={workflow.paused}
+        now={monitor.serverNow.peek()}
       />
       <h4 class="workflow-period">
         Runs <span class="panel-period">since start</span>

@@ -133,7 +133,8 @@ function PanelBody({ row, detail, monitor, navigation }: PanelBodyProps): JSX.El
         deadLetters={event.metrics.deadLetters}
         recent={event.recent}
         paused={event.paused}
-        {...(body?.errorGroups && { errors: { groups: body.errorGroups, now: monitor.serverNow.value } })}
+        groups={body?.errorGroups}
+        now={monitor.serverNow.value}
       />
       <FailureList
         groups={body?.errorGroups ?? []}
