@@ -76,6 +76,9 @@ test('on a phone, waiting and running time are told apart, and the axis has its 
 }) => {
   await page.setViewportSize({ width: 320, height: 700 });
   const { dashboard } = await serveAnswers(serve);
+  const opened = Date.now();
+  await page.clock.install({ time: opened });
+  await page.clock.pauseAt(opened + 1_000);
   await page.goto(`${dashboard.origin}/#/requests/${REQUEST_ID}?every=off`);
   const shown = page.getByRole('row', { name: /fulfil/ }).locator('.trace-ms:visible');
   await expect(shown).toHaveCount(2);

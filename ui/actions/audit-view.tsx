@@ -1,7 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useMemo } from 'preact/hooks';
 import type { AuditBody } from '../../server/dashboard/protocol.js';
-import { viewerTimeZone } from '../format/clock-time.js';
 import { counted } from '../format/number.js';
 import { Icon } from '../shared/icon.js';
 import { IdLink } from '../shared/links.js';
@@ -48,11 +47,8 @@ export function AuditView({ monitor, navigation }: AuditViewProps): JSX.Element 
     <ViewSection
       view="audit"
       store={monitor.store}
-      aside={
-        <span class="panel-period">
-          newest 1,000, recorded before they are carried out · times in {viewerTimeZone()}
-        </span>
-      }
+      hasTimes
+      aside={<span class="panel-period">newest 1,000, recorded before they are carried out</span>}
     >
       {loader === null ? (
         <EmptyState title="No access">

@@ -99,10 +99,9 @@ export function ConfirmDialog({ question, actions, onDone, onClose }: ConfirmDia
       aria-labelledby="action-title"
       onClose={onClose}
       // A link leads to another view.
-      onClick={({ target, ctrlKey, metaKey, shiftKey }) => {
-        const isFollowed =
-          target instanceof Element && target.closest('a') !== null && !(ctrlKey || metaKey || shiftKey);
-        if (isFollowed && !isBusy) dialog.current?.close();
+      onClick={({ target, ctrlKey, metaKey }) => {
+        if (isBusy || ctrlKey || metaKey) return;
+        if (target instanceof Element && target.closest('a')) dialog.current?.close();
       }}
       onCancel={(event) => {
         if (isBusy) event.preventDefault();

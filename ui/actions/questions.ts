@@ -1,6 +1,6 @@
 import type { ReadonlySignal } from '@preact/signals';
 import type { JSX } from 'preact';
-import type { EventDetails, PeriodCounts, Right, WaitIntrospection } from '../../server/dashboard/protocol.js';
+import type { EventDetails, Right, WaitIntrospection } from '../../server/dashboard/protocol.js';
 import { formatCount } from '../format/number.js';
 import { viewPath } from '../state/navigation.js';
 import type { ActionClient, ActionFields } from './action-client.js';
@@ -75,20 +75,17 @@ interface ReplayedFacts extends Pick<Question, 'details'> {
   readonly count: ReadonlySignal<number>;
   /** Time until which they failed, in epoch milliseconds on the server's clock: one that fails again is not replayed again. */
   readonly until: number;
-  /** Counts of the type in the last 5 minutes. */
-  readonly last5Min?: PeriodCounts | undefined;
 }
 
 /** Replays open dead letters of a type, in pages. @param lettersOf returns the chosen ones */
 export function replayAllQuestion(
   type: string,
   lettersOf: () => readonly ReplayedLetters[],
-  { last5Min, until, ...facts }: ReplayedFacts,
+  { until, ...facts }: ReplayedFacts,
 ): Question {
-  const failed = last5Min === undefined ? 0 : last5Min.failed - last5Min.cancelled;
   return {
     title: `Replay the dead letters of ${type}?`,
-    effect: `They are handled again, runs from the step that failed.${failed === 0 ? '' : ` Events still fail: ${formatCount(failed)} in 5 min.`}`,
+    effect: 'They are handled again, runs from the step that failed.',
     confirm: 'Replay',
     ...facts,
     right: 'replay',

@@ -1,12 +1,6 @@
 import { computed, type Signal, signal } from '@preact/signals';
 import type { JSX } from 'preact';
-import type {
-  ErrorGroup,
-  EventDetails,
-  PauseSummary,
-  PeriodCounts,
-  WaitIntrospection,
-} from '../../server/dashboard/protocol.js';
+import type { ErrorGroup, EventDetails, PauseSummary, WaitIntrospection } from '../../server/dashboard/protocol.js';
 import { counted } from '../format/number.js';
 import { ErrorFacts } from '../shared/error-facts.js';
 import { sumOf } from '../shared/lists.js';
@@ -66,8 +60,6 @@ export interface TypeActionsProps {
   readonly kind: 'type' | 'workflow';
   readonly name: string;
   readonly deadLetters: number;
-  /** Counts of the last 5 minutes; absent if they are not known. */
-  readonly recent: { readonly last5Min: PeriodCounts } | undefined;
   readonly paused: PauseSummary | undefined;
   /** Errors of the type, if they are known. */
   readonly groups?: readonly ErrorGroup[] | undefined;
@@ -77,7 +69,7 @@ export interface TypeActionsProps {
 
 /** Actions on an event type or a workflow. */
 export function TypeActions(props: TypeActionsProps): JSX.Element | null {
-  const { kind, name, deadLetters, recent, paused, now } = props;
+  const { kind, name, deadLetters, paused, now } = props;
   if (useActions() === null) return null;
   const groups = (props.groups ?? []).filter((group) => group.deadLetters > 0);
   const chosen = signal(groups);
@@ -88,7 +80,6 @@ export function TypeActions(props: TypeActionsProps): JSX.Element | null {
     {
       count: computed(() => (isAll() ? deadLetters : sumOf(chosen.value, (group) => group.deadLetters))),
       until: now,
-      last5Min: recent?.last5Min,
       ...(groups.length > 0 && { details: <LetterErrors groups={groups} chosen={chosen} now={now} /> }),
     },
   );
@@ -102,8 +93,8 @@ export function TypeActions(props: TypeActionsProps): JSX.Element | null {
 
 interface LetterErrorsProps {
   readonly groups: readonly ErrorGroup[];
-  /** Groups that the user has chosen, if there are several. */
-  readonly chosen?: Signal<readonly ErrorGroup[]>;
+  /** Groups that the user has chosen. */
+  readonly chosen: Signal<readonly ErrorGroup[]>;
   /** Current time in epoch milliseconds on the server's clock. */
   readonly now: number;
 }
@@ -116,7 +107,7 @@ function LetterErrors({ groups, chosen, now }: LetterErrorsProps): JSX.Element {
         const facts = <ErrorFacts group={group} count={group.deadLetters} now={now} />;
         return (
           <li key={group.id}>
-            {chosen && groups.length > 1 ? (
+            {groups.length > 1 ? (
               <label class="checkbox">
                 <input
                   type="checkbox"
@@ -151,7 +142,7 @@ export function ErrorGroupActions({ group, now }: ErrorGroupActionsProps): JSX.E
   const question = replayAllQuestion(type, () => [{ type, errorGroup: id }], {
     count: signal(deadLetters),
     until: now,
-    details: <LetterErrors groups={[group]} now={now} />,
+    details: <ErrorFacts group={group} count={deadLetters} now={now} />,
   });
   return <ActionButton question={question} />;
 }

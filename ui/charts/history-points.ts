@@ -45,7 +45,8 @@ export function historyOfRange(histories: Histories, range: Range): History {
 function lastPeriods(history: History, count: number): History {
   const skipped = Math.max(0, history.received.length - count);
   const parts = Object.entries(history).map(([name, part]) => [name, Array.isArray(part) ? part.slice(skipped) : part]);
-  return { ...Object.fromEntries(parts), startAt: history.startAt + skipped * history.stepMs };
+  // Each part is a number, or has one value per period.
+  return { ...(Object.fromEntries(parts) as History), startAt: history.startAt + skipped * history.stepMs };
 }
 
 /**

@@ -54,7 +54,7 @@ export function FlowList({ graph, navigation, now }: FlowGraphProps): JSX.Elemen
 /** Node of the list, with those to which it leads. */
 export interface FlowBranch {
   readonly id: string;
-  /** Way from the node above; `null` for a source. */
+  /** Link from the node above; `null` for a source. */
   readonly relation: FlowEdge['relation'] | null;
   /** It stands with its links further up. */
   readonly isRepeated: boolean;

@@ -88,7 +88,7 @@ const MAX_DOTS = 4;
 const MAX_ALL_DOTS = 60;
 const DOT_MS = 1_400;
 
-/** Number of events that took each way from a node since the start. Those that a schedule or a run emitted are not counted. */
+/** Number of events that took each link from a node since the start. Those that a schedule or a run emitted are not counted. */
 const TAKEN: { readonly [Relation in FlowEdge['relation']]?: (total: FlowNode['total']) => number } = {
   trigger: ({ received }) => received,
   success: ({ completed }) => completed,

@@ -63,7 +63,6 @@ export function RequestView({ monitor, navigation }: RequestViewProps): JSX.Elem
               trace={body}
               id={id}
               transport={monitor.store.hub.value?.transport}
-              now={monitor.serverNow.value}
               query={query}
             />
           )}
@@ -79,20 +78,16 @@ interface TraceProps {
   readonly id: string;
   /** Name of the hub's transport; `undefined` before the first response. */
   readonly transport: string | undefined;
-  /** Current time in epoch milliseconds on the server's clock. */
-  readonly now: number;
   readonly query: string;
 }
 
-function Trace({ trace, id, transport, now, query }: TraceProps): JSX.Element {
-  const { events, isTruncated, missingCauses } = trace;
+function Trace({ trace, id, transport, query }: TraceProps): JSX.Element {
+  const { events, isTruncated, missingCauses, now } = trace;
   const [zoom, setZoom] = useState<TimeSpan | null>(null);
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
-  // Times of the body and of the page's clock may differ by a second.
-  const at = Math.max(now, trace.now);
   const spent = spentIn(trace);
   const [model, ...others] = spent.models;
-  const all = traceRows(events, at, others.length === 0 ? model : undefined);
+  const all = traceRows(events, now, others.length === 0 ? model : undefined);
   const joined = foldTurns(joinElements(all, open), open);
   const rows = zoom === null ? joined : joined.filter((row) => row.event !== null || isWithin(row, zoom));
   const span = spanOf(all);
@@ -114,7 +109,6 @@ function Trace({ trace, id, transport, now, query }: TraceProps): JSX.Element {
         ms={span.to - span.from}
         event={selected}
         transport={transport}
-        now={at}
         query={query}
       />
       {isTruncated && <p class="panel-note">Only the first 1,000 events.</p>}
@@ -123,7 +117,7 @@ function Trace({ trace, id, transport, now, query }: TraceProps): JSX.Element {
           No longer retained: {counted(missingCauses, 'event')} of the request that led to others.
         </p>
       )}
-      {trace.explanation !== undefined && <ExplanationList explanation={trace.explanation} now={at} query={query} />}
+      {trace.explanation !== undefined && <ExplanationList explanation={trace.explanation} now={now} query={query} />}
       <div class="card trace">
         {(all.length > MIN_OVERVIEW || waits.length > 0 || zoom !== null) && (
           <div class="trace-tools">
@@ -184,12 +178,11 @@ interface RequestHeadProps extends Omit<TraceProps, 'id'> {
 
 /** Status, duration and cost of a request, then the facts of its selected event or run, with what a user can do with it. */
 function RequestHead({
-  trace: { events, requestId },
+  trace: { events, requestId, now },
   spent,
   ms,
   event,
   transport,
-  now,
   query,
 }: RequestHeadProps): JSX.Element {
   const failed = events.filter(({ status }) => status === 'failed').length;
@@ -276,7 +269,7 @@ interface TraceOverviewProps {
 
 const OVERVIEW_HEIGHT = 32;
 
-/** Number of rows that run over the whole time. Dragging, or arrow keys with Shift and then Enter, zoom in. */
+/** Number of rows that run at once, over the whole time. Dragging, or arrow keys with Shift and then Enter, zoom in. */
 function TraceOverview({ rows, span, zoom, onZoom }: TraceOverviewProps): JSX.Element {
   const box = useRef<HTMLDivElement>(null);
   const timeAt = (bucket: number): number => span.from + (bucket / BUCKETS) * (span.to - span.from);
@@ -284,17 +277,15 @@ function TraceOverview({ rows, span, zoom, onZoom }: TraceOverviewProps): JSX.El
   const counts = busyRows(rows, span);
   const max = Math.max(1, ...counts);
   const bars = counts.map((count, index) => {
-    const height = count === 0 ? 0 : Math.max(2, (count / max) * OVERVIEW_HEIGHT);
-    return height === 0 ? '' : `M${index} ${OVERVIEW_HEIGHT}v${-height}h1v${height}z`;
+    const height = Math.max(2, (count / max) * OVERVIEW_HEIGHT);
+    return count === 0 ? '' : `M${index} ${OVERVIEW_HEIGHT}v${-height}h1v${height}z`;
   });
   const xOf = (time: number): number => ((time - span.from) / (span.to - span.from)) * BUCKETS;
   const [first, last] = crosshair.selecting ?? (zoom === null ? [0, -1] : [xOf(zoom.from), xOf(zoom.to) - 1]);
   const at = crosshair.at ?? BUCKETS - 1;
   return (
     <>
-      <span class="panel-period trace-scale">
-        Running at once, at most {formatCount(Math.round(max))} · drag to zoom
-      </span>
+      <span class="panel-period trace-scale">Running at once · drag to zoom</span>
       <div
         ref={box}
         class="trace-overview"
@@ -304,7 +295,7 @@ function TraceOverview({ rows, span, zoom, onZoom }: TraceOverviewProps): JSX.El
         aria-valuemin={0}
         aria-valuemax={BUCKETS - 1}
         aria-valuenow={at}
-        aria-valuetext={`${formatDuration(timeAt(at) - span.from)}: ${formatCount(counts[at] ?? 0)} run`}
+        aria-valuetext={`${formatDuration(timeAt(at) - span.from)}: ${formatCount(Math.ceil(counts[at] ?? 0))} run`}
         {...crosshair.handlers}
       >
         <svg viewBox={`0 0 ${BUCKETS} ${OVERVIEW_HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">

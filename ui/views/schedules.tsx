@@ -17,7 +17,7 @@ import { useBounded, ViewTable, ViewTableCell, ViewTableNote } from '../shared/v
 import { compareNames } from '../state/hub-store.js';
 import type { Monitor } from '../state/monitor.js';
 import type { Navigation } from '../state/navigation.js';
-import { describeProblem } from '../state/problems.js';
+import { describeProblem, problemKey } from '../state/problems.js';
 
 export interface SchedulesProps {
   readonly monitor: Monitor;
@@ -207,7 +207,7 @@ function ScheduleRow({ schedule, outlook, isOpen, now, query, problems }: Schedu
           .map((problem) => {
             const { icon, tone, fact } = describeProblem(problem, now);
             return (
-              <ViewTableNote key={problem.kind}>
+              <ViewTableNote key={problemKey(problem)}>
                 <span class={`tone-${tone}`}>
                   <Icon name={icon} /> {fact}
                 </span>

@@ -176,7 +176,6 @@ function WorkflowCard({ workflow, monitor, query }: WorkflowProps): JSX.Element 
         kind="workflow"
         name={name}
         deadLetters={metrics.deadLetters}
-        recent={workflow.recent}
         paused={workflow.paused}
         now={monitor.serverNow.peek()}
       />

@@ -334,7 +334,7 @@ export interface Debounce {
   readonly maxMs?: number | undefined;
 }
 
-/** Event that a window holds. Its delay lasts until the window closes. */
+/** Event that a window holds: it gets an envelope whose delay lasts until the window closes. */
 interface Debounced {
   envelope: Envelope;
 }

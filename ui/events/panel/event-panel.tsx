@@ -131,7 +131,6 @@ function PanelBody({ row, detail, monitor, navigation }: PanelBodyProps): JSX.El
         kind="type"
         name={row.type}
         deadLetters={event.metrics.deadLetters}
-        recent={event.recent}
         paused={event.paused}
         groups={body?.errorGroups}
         now={monitor.serverNow.value}
