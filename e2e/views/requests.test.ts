@@ -233,7 +233,7 @@ test('a request is a tree with bars and times, and its parts link to each other'
     /pack$/,
     /parcel scanned.*waits for parcel\.scanned/,
   ]);
-  const head = page.locator('.request-card .stat');
+  const head = page.locator('.request-card .stats > div');
   await expect(head.filter({ hasText: 'Status' })).toHaveText('Status1 failed');
   await expect(head.filter({ hasText: 'Events and runs' })).toHaveText('Events and runs4');
   await expect(head.filter({ hasText: 'Pending' })).toHaveText('Pending1');
