@@ -1,6 +1,7 @@
 import { OptionChecker } from '../../options.js';
 import type { Redactor } from '../../redaction.js';
 import type { LogBounds } from '../../transports/bounded-log.js';
+import { workflowOf } from '../../transports/delivery.js';
 import { auditLog } from '../../transports/stored-keys.js';
 import type { Logger, TransportManager } from '../../transports/transport.js';
 
@@ -112,7 +113,9 @@ async function nameOf(
   const found = id === undefined ? [] : await lookup.find(id);
   const record = found.find((each) => each.service === service) ?? found[0];
   if (record === undefined) return {};
-  return record.run === undefined ? { type: record.type } : { workflow: record.type };
+  const { type } = record;
+  const workflow = workflowOf(type);
+  return workflow === undefined ? { type } : { workflow };
 }
 
 /** Reads the audit, newest first. @throws {InvalidOptionError} */

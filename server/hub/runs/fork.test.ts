@@ -94,7 +94,7 @@ describe.each(everyTransport)('forks on the %s transport', (_name, createTranspo
     expect(details?.forkOf).toEqual({ runId: run.runId, step: 'ship' });
     expect((await hub.find(run.runId))[0]).not.toHaveProperty('forkOf');
     expect((await hub.audit()).map(({ action, target }) => ({ action, target }))).toEqual([
-      { action: 'fork', target: { id: run.runId, step: 'ship' } },
+      { action: 'fork', target: { id: run.runId, step: 'ship', workflow: 'fulfil' } },
     ]);
 
     // With another input, from the first wait: the child run and the wait start anew, and the emit is repeated by nothing.
