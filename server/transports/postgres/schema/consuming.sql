@@ -242,37 +242,80 @@ BEGIN
   PERFORM hub.count_all(t, queues, names, waited);
 END $$;
 
--- Number of starts that a rate allows now, and the time of the next one if there is none.
+-- Number of starts that a rate allows now, and the time of the next one if there is none. Of the starts up to `cut_at`, which
+-- a rate before may have removed, as many as matter may be in the window.
 CREATE FUNCTION hub.rate_room(p_queue int, p_scope text, rate jsonb, t bigint, OUT room int, OUT open_at bigint)
 LANGUAGE plpgsql AS $$
 DECLARE
-  starts bigint[];
-  max_starts int := least((rate ->> 'max')::bigint, 1000000000);
+  log hub.turns;
+  max_starts bigint := (rate ->> 'max')::bigint;
   per_ms float8 := (rate ->> 'perMs')::float8;
+  left_starts bigint := max_starts;
 BEGIN
-  SELECT coalesce((SELECT x.starts FROM hub.turns x WHERE x.queue = p_queue AND x.scope = p_scope), '{}') INTO starts;
-  SELECT greatest(0, max_starts - count(*))::int INTO room FROM unnest(starts) s WHERE s + per_ms > t;
-  IF room = 0 THEN open_at := ceil(starts[cardinality(starts) - max_starts + 1] + per_ms); END IF;
+  SELECT * INTO log FROM hub.turns WHERE queue = p_queue AND scope = p_scope;
+  FOR i IN REVERSE coalesce(cardinality(log.starts), 0)..1 LOOP
+    EXIT WHEN log.starts[i] + per_ms <= t;
+    left_starts := left_starts - log.counts[i];
+    open_at := CASE WHEN left_starts <= 0 THEN ceil(log.starts[i] + per_ms) END;
+    EXIT WHEN open_at IS NOT NULL;
+  END LOOP;
+  IF open_at IS NULL AND log.cut_at + per_ms > t THEN open_at := ceil(log.cut_at + per_ms); END IF;
+  room := CASE WHEN open_at IS NULL THEN least(left_starts, 1000000000) ELSE 0 END;
 END $$;
 
--- Notes starts of a type or a key. Returns its turn, which is the latest.
+-- Notes starts of a type or a key. Returns its turn, which is the latest. Above 100 starts, those within a hundredth of the
+-- window count as one group, at its end: the log stays short, and allows up to 1 % less.
 CREATE FUNCTION hub.note_starts(p_queue int, p_scope text, rate jsonb, p_count int, t bigint) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
-  kept int := least(coalesce((rate ->> 'max')::bigint, 0), 1000000000);
   latest bigint := nextval('hub.tokens');
+  log hub.turns;
+  max_starts bigint := (rate ->> 'max')::bigint;
+  span float8 := (rate ->> 'perMs')::float8 / 100;
+  at bigint := CASE WHEN max_starts > 100 THEN ceil(ceil(t / span) * span) ELSE t END;
+  total bigint;
+  n int;
+  first int := 1;
 BEGIN
-  INSERT INTO hub.turns AS x VALUES (p_queue, p_scope, latest,
-    CASE WHEN kept > 0 THEN array_fill(t, ARRAY[least(p_count, kept)]) ELSE '{}' END)
-  ON CONFLICT (queue, scope) DO UPDATE SET turn = excluded.turn,
-    starts = (x.starts || excluded.starts)[greatest(1, cardinality(x.starts) + cardinality(excluded.starts) - kept + 1):];
+  SELECT * INTO log FROM hub.turns WHERE queue = p_queue AND scope = p_scope FOR UPDATE;
+  IF rate IS NOT NULL THEN
+    n := coalesce(cardinality(log.starts), 0);
+    -- The clock may have been set back.
+    IF log.starts[n] >= at THEN
+      log.counts[n] := log.counts[n] + p_count;
+    ELSE
+      n := n + 1;
+      log.starts[n] := at;
+      log.counts[n] := p_count;
+    END IF;
+    total := (SELECT sum(c) FROM unnest(log.counts) c);
+    WHILE total - log.counts[first] >= max_starts OR n - first >= 200 LOOP
+      total := total - log.counts[first];
+      log.cut_at := log.starts[first];
+      first := first + 1;
+    END LOOP;
+  END IF;
+  INSERT INTO hub.turns VALUES (p_queue, p_scope, latest, coalesce(log.starts[first:], '{}'), coalesce(log.counts[first:], '{}'), log.cut_at)
+  ON CONFLICT (queue, scope) DO UPDATE
+    SET turn = excluded.turn, starts = excluded.starts, counts = excluded.counts, cut_at = excluded.cut_at;
   RETURN latest;
 END $$;
 
 -- Takes back a start of a rate.
-CREATE FUNCTION hub.uncount_start(p_queue int, p_scope text, started bigint) RETURNS void LANGUAGE sql AS $$
-  UPDATE hub.turns SET starts = starts[:array_position(starts, started) - 1] || starts[array_position(starts, started) + 1:]
-  WHERE queue = p_queue AND scope = p_scope AND started = ANY(starts)
-$$;
+CREATE FUNCTION hub.uncount_start(p_queue int, p_scope text, started bigint) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  log hub.turns;
+  i int;
+BEGIN
+  SELECT * INTO log FROM hub.turns WHERE queue = p_queue AND scope = p_scope FOR UPDATE;
+  i := (SELECT min(place) FROM unnest(log.starts) WITH ORDINALITY x(at, place) WHERE at >= started);
+  IF i IS NULL THEN RETURN; END IF;
+  log.counts[i] := log.counts[i] - 1;
+  IF log.counts[i] = 0 THEN
+    log.starts := log.starts[:i - 1] || log.starts[i + 1:];
+    log.counts := log.counts[:i - 1] || log.counts[i + 1:];
+  END IF;
+  UPDATE hub.turns SET starts = log.starts, counts = log.counts WHERE queue = p_queue AND scope = p_scope;
+END $$;
 
 -- Time after which a connection looks again for ready events that another transaction held: what released them may be no
 -- lease, and tells nobody.

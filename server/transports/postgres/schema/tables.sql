@@ -107,12 +107,15 @@ CREATE TABLE hub.overdue (token bigint PRIMARY KEY, member bigint NOT NULL, queu
 -- Events that runs dropped, for the next heartbeat of a connection.
 CREATE TABLE hub.drop_reports (member bigint NOT NULL, report json NOT NULL);
 
--- Turns of keys, and starts in the current window of a rate. The type has the scope '', a key '=' and the key.
+-- Turns of keys, and the last starts under a rate: their times, oldest first, how many there were at each, and the time of
+-- the last one before them. The type has the scope '', a key '=' and the key.
 CREATE TABLE hub.turns (
   queue int NOT NULL,
   scope text NOT NULL,
   turn bigint NOT NULL DEFAULT 0,
   starts bigint[] NOT NULL DEFAULT '{}',
+  counts int[] NOT NULL DEFAULT '{}',
+  cut_at bigint,
   PRIMARY KEY (queue, scope)
 );
 
