@@ -12,16 +12,19 @@ import { dirname, join } from 'node:path';
 const [kind = '', ...rest] = process.argv.slice(2);
 const vitest = join(dirname(createRequire(import.meta.url).resolve('vitest/package.json')), 'vitest.mjs');
 
+/** Returns the test files with properties: those of their own, and those of the contract of transports. */
 function propertyTests(): readonly string[] {
   const listing = execFileSync('git', ['ls-files', '*.test.ts'], { encoding: 'utf8' });
-  return listing.split('\n').filter((path) => path !== '' && readFileSync(path, 'utf8').includes('fast-check'));
+  return listing
+    .split('\n')
+    .filter((path) => path !== '' && /fast-check|describeTransport/.test(readFileSync(path, 'utf8')));
 }
 
 const forms: Readonly<Record<string, () => { readonly variable: string; readonly args: readonly string[] }>> = {
   faults: () => ({ variable: 'HUBLINE_FAULTS', args: ['--project', 'faults'] }),
   fuzz: () => ({
     variable: 'HUBLINE_FUZZ',
-    args: ['--project', 'server', '--project', 'redis', '--project', 'ui', ...propertyTests()],
+    args: ['server', 'redis', 'postgres', 'ui'].flatMap((name) => ['--project', name]).concat(propertyTests()),
   }),
 };
 
