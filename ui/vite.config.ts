@@ -1,8 +1,9 @@
+import { join } from 'node:path';
 import preact from '@preact/preset-vite';
 import { defineConfig, loadEnv } from 'vite';
 import { viteSingleFile } from 'vite-plugin-singlefile';
 import { bundledLicenses } from '../scripts/package/bundled-licenses.js';
-import { shortProperties } from '../scripts/page/short-properties.js';
+import { shortNames } from '../scripts/page/short-names.js';
 
 const root = import.meta.dirname;
 
@@ -11,7 +12,12 @@ export default defineConfig(({ command, mode }) => {
   const { HUBLINE_API = 'http://127.0.0.1:4000' } = loadEnv(mode, root, 'HUBLINE_');
   return {
     root,
-    plugins: [command === 'serve' && preact(), bundledLicenses(), shortProperties(), viteSingleFile()],
+    plugins: [
+      command === 'serve' && preact(),
+      bundledLicenses(),
+      shortNames(['../e2e', '../scripts', '../bench'].map((folder) => join(root, folder))),
+      viteSingleFile(),
+    ],
     // Calls of `h` take children as arguments, which makes the built page smaller than the JSX runtime does.
     ...(command === 'build' && {
       oxc: {
