@@ -73,7 +73,7 @@ interface ReplayedLetters {
 /** Facts about dead letters before they are replayed. */
 interface ReplayedFacts extends Pick<Question, 'details'> {
   readonly count: ReadonlySignal<number>;
-  /** Time until which they failed, in epoch milliseconds on the server's clock: one that fails again is not replayed again. */
+  /** Time of the count in epoch milliseconds on the server's clock: what fails later, or again, is not replayed. */
   readonly until: number;
 }
 

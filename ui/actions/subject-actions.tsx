@@ -63,7 +63,7 @@ export interface TypeActionsProps {
   readonly paused: PauseSummary | undefined;
   /** Errors of the type, if they are known. */
   readonly groups?: readonly ErrorGroup[] | undefined;
-  /** Current time in epoch milliseconds on the server's clock. */
+  /** Time of the counts in epoch milliseconds on the server's clock. */
   readonly now: number;
 }
 
@@ -130,7 +130,7 @@ function LetterErrors({ groups, chosen, now }: LetterErrorsProps): JSX.Element {
 
 export interface ErrorGroupActionsProps {
   readonly group: ErrorGroup;
-  /** Current time in epoch milliseconds on the server's clock. */
+  /** Time of its counts in epoch milliseconds on the server's clock. */
   readonly now: number;
 }
 

@@ -177,7 +177,7 @@ function WorkflowCard({ workflow, monitor, query }: WorkflowProps): JSX.Element 
         name={name}
         deadLetters={metrics.deadLetters}
         paused={workflow.paused}
-        now={monitor.serverNow.peek()}
+        now={monitor.store.reading.value.hubNow}
       />
       <h4 class="workflow-period">
         Runs <span class="panel-period">since start</span>

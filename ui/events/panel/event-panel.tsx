@@ -133,7 +133,7 @@ function PanelBody({ row, detail, monitor, navigation }: PanelBodyProps): JSX.El
         deadLetters={event.metrics.deadLetters}
         paused={event.paused}
         groups={body?.errorGroups}
-        now={monitor.serverNow.value}
+        now={monitor.store.reading.value.hubNow}
       />
       <FailureList
         groups={body?.errorGroups ?? []}
