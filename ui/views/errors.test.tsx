@@ -68,7 +68,7 @@ test('groups show their failures of the last 24 hours, and filter by release and
     groupOf('new', { name: 'TypeError', message: 'x is undefined', firstSeenAt: SERVER_NOW - HOUR, deadLetters: 2 }),
   ];
   page = await openPage(api, '#/errors');
-  expect(rows()).toEqual(['card # declined CardError ', 'x is undefined TypeError new since v2']);
+  expect(rows()).toEqual(['x is undefined TypeError new since v2', 'card # declined CardError ']);
   const cells = within(screen.getByRole('row', { name: /CardError/ })).getAllByRole('cell');
   expect(cells.map(({ textContent }) => textContent)).toEqual([
     'order.paid',
@@ -82,6 +82,36 @@ test('groups show their failures of the last 24 hours, and filter by release and
   expect(rows()).toEqual(['x is undefined TypeError new since v2']);
   await page.click(screen.getByRole('button', { name: 'With dead letters' }));
   expect(rows()).toHaveLength(1);
+});
+
+test('groups that fail more often than before come first, then new ones, then by their failures, whenever they last failed', async () => {
+  const every = (seconds: number) =>
+    Array.from({ length: 10 }, (_, index) => ({
+      ...{ id: `4be0643f-${index}`, requestId: 'r', at: SERVER_NOW - (index + 1) * seconds * 1_000, attempt: 1 },
+    }));
+  const hours = (count: number, failures: number) =>
+    Array.from({ length: count }, (_, index) => ({ at: SERVER_NOW - index * HOUR, failures, attempts: 0 }));
+  const since = (ageMs: number) => ({ firstSeenAt: SERVER_NOW - ageMs });
+  const api = createFakeApi([]);
+  const old = { lastSeenAt: SERVER_NOW - HOUR, message: '' };
+  api.groups = [
+    // At the rate that it has always had.
+    groupOf('a', {
+      ...old,
+      lastSeenAt: SERVER_NOW,
+      name: 'Steady',
+      newest: every(36),
+      history: hours(24, 100),
+      ...since(60 * HOUR),
+    }),
+    groupOf('b', { ...old, name: 'Rare', history: hours(2, 1), ...since(60 * HOUR) }),
+    groupOf('c', { ...old, name: 'New', history: hours(1, 5), ...since(HOUR) }),
+    groupOf('d', { ...old, name: 'Rising', newest: every(24), history: hours(24, 5), ...since(60 * HOUR) }),
+    // It began with this rate.
+    groupOf('e', { ...old, name: 'Young', newest: every(36), history: hours(2, 50), ...since(HOUR) }),
+  ];
+  page = await openPage(api, '#/errors');
+  expect(rows()).toEqual(['Rising rising: 10 in 4 min ', 'Young new in 24 h', 'New new in 24 h', 'Steady ', 'Rare ']);
 });
 
 test('an open group stays open while it grows, with the newest failures', async () => {

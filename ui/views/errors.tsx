@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import type { ErrorGroup, ErrorHour, GroupedFailure, ReleaseIntrospection } from '../../server/dashboard/protocol.js';
 import { ErrorGroupActions } from '../actions/subject-actions.js';
 import { latestRelease } from '../charts/release-marks.js';
+import { formatAge } from '../format/duration.js';
 import { counted, formatCount } from '../format/number.js';
 import { Segments } from '../shared/choices.js';
 import { Count } from '../shared/counts.js';
@@ -74,7 +75,7 @@ function bars24h(history: readonly ErrorHour[], now: number): readonly number[] 
 }
 
 /** Tells whether a group began in the latest release, or without one in the last 24 hours. */
-export function isNew(
+function isNew(
   { firstSeenAt, firstRelease }: ErrorGroup,
   release: ReleaseIntrospection | undefined,
   now: number,
@@ -82,6 +83,33 @@ export function isNew(
   // A failure of another service, or of a process that still had the release before, is not due to this one.
   const isOther = release !== undefined && firstRelease !== undefined && firstRelease !== release.release;
   return !isOther && firstSeenAt >= (release?.startedAt ?? now - DAY_MS);
+}
+
+/** Fewest failures that can be a rise. */
+const RISE = 5;
+
+/** Returns the newest failures with their time, if that is at most an hour and a third of what 24 hours had on average. */
+function riseOf({ newest, history, firstSeenAt }: ErrorGroup, now: number): string | null {
+  const spanMs = Math.max(60_000, now - (newest.at(-1)?.at ?? 0));
+  const knownMs = Math.min(DAY_MS, now - firstSeenAt);
+  const average = sumOf(bars24h(history, now), Number) / knownMs;
+  const isRise = newest.length >= RISE && spanMs <= HOUR_MS && newest.length > 3 * average * spanMs;
+  return isRise ? `${newest.length} in ${formatAge(spanMs)}` : null;
+}
+
+/** Returns groups in the order of attention: those that rise, new ones, then by their failures of the last 24 hours. */
+export function byAttention(
+  groups: readonly ErrorGroup[],
+  release: ReleaseIntrospection | undefined,
+  now: number,
+): readonly ErrorGroup[] {
+  const rankOf = (group: ErrorGroup): number => attention(group, release, now);
+  return groups.toSorted((a, b) => rankOf(b) - rankOf(a));
+}
+
+function attention(group: ErrorGroup, release: ReleaseIntrospection | undefined, now: number): number {
+  const tier = (riseOf(group, now) === null ? 0 : 2) + Number(isNew(group, release, now));
+  return tier * 1e9 + sumOf(bars24h(group.history, now), Number);
 }
 
 function matches(
@@ -107,7 +135,8 @@ interface ErrorTableProps {
 }
 
 function ErrorTable({ groups, release, now, query }: ErrorTableProps): JSX.Element {
-  const [sorted, order] = useSorted(groups, ({ id }) => id, 'Last seen', {
+  const [sorted, order] = useSorted(groups, ({ id }) => id, '', {
+    '': (group) => attention(group, release, now),
     Error: ({ name, message }) => message || name,
     In: ({ eventType, workflow }) => eventType ?? workflow ?? '',
     'Failures, 24 h': ({ history }) => sumOf(bars24h(history, now), Number),
@@ -120,16 +149,7 @@ function ErrorTable({ groups, release, now, query }: ErrorTableProps): JSX.Eleme
   return (
     <ViewTable caption="Groups of errors" columns={COLUMNS} class="errors-table" order={order}>
       <BoundedRows items={sorted} limit={SHOWN} noun="errors" columns={COLUMNS.length}>
-        {(group) => (
-          <ErrorRows
-            key={group.id}
-            group={group}
-            isNew={isNew(group, release, now)}
-            release={release}
-            now={now}
-            query={query}
-          />
-        )}
+        {(group) => <ErrorRows key={group.id} group={group} release={release} now={now} query={query} />}
       </BoundedRows>
     </ViewTable>
   );
@@ -137,11 +157,10 @@ function ErrorTable({ groups, release, now, query }: ErrorTableProps): JSX.Eleme
 
 interface ErrorRowsProps extends Omit<ErrorTableProps, 'groups'> {
   readonly group: ErrorGroup;
-  readonly isNew: boolean;
 }
 
 /** Row of a group, and below it, if it is open, its newest failures. */
-function ErrorRows({ group, isNew: isRecent, release, now, query }: ErrorRowsProps): JSX.Element {
+function ErrorRows({ group, release, now, query }: ErrorRowsProps): JSX.Element {
   const [isOpen, setOpen] = useState(false);
   const { name, message, eventType, workflow, failures, attempts, history, firstSeenAt, lastSeenAt } = group;
   const { firstRelease, lastRelease, deadLetters, newest } = group;
@@ -153,8 +172,9 @@ function ErrorRows({ group, isNew: isRecent, release, now, query }: ErrorRowsPro
           <button type="button" class="error-toggle" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
             <Icon name={isOpen ? 'open' : 'closed'} />
             <span>
-              <strong class="error-message">{message || name}</strong> <span class="tone-failed">{name}</span>{' '}
-              {isRecent && <NewTag release={release} />}
+              <strong class="error-message">{message || name}</strong>{' '}
+              {message && <span class="tone-failed">{name} </span>}
+              <GroupTags group={group} release={release} now={now} />
             </span>
           </button>
         </th>
@@ -200,9 +220,18 @@ function ErrorRows({ group, isNew: isRecent, release, now, query }: ErrorRowsPro
   );
 }
 
-/** Tag of a group that began in the latest release. */
-export function NewTag({ release }: Pick<ErrorTableProps, 'release'>): JSX.Element {
-  return <span class="tag is-new">{release === undefined ? 'new in 24 h' : `new since ${release.release}`}</span>;
+/** Tags of a group that rises, or that began in the latest release. */
+export function GroupTags({ group, release, now }: Omit<ErrorRowsProps, 'query'>): JSX.Element {
+  const rise = riseOf(group, now);
+  return (
+    <>
+      {rise !== null && <span class="tag is-new">rising: {rise}</span>}
+      {rise !== null && ' '}
+      {isNew(group, release, now) && (
+        <span class="tag is-new">{release === undefined ? 'new in 24 h' : `new since ${release.release}`}</span>
+      )}
+    </>
+  );
 }
 
 export interface NewestFailuresProps {

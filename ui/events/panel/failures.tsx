@@ -7,10 +7,10 @@ import { ReplayCode } from '../../shared/copy-button.js';
 import { ErrorFacts } from '../../shared/error-facts.js';
 import { PanelSection } from '../../shared/view-section.js';
 import { viewPath } from '../../state/navigation.js';
-import { isNew, NewestFailures, NewTag } from '../../views/errors.js';
+import { byAttention, GroupTags, NewestFailures } from '../../views/errors.js';
 
 export interface FailureListProps {
-  /** Errors of the type as groups, those seen last first. */
+  /** Errors of the type as groups. */
   readonly groups: readonly ErrorGroup[];
   readonly release: ReleaseIntrospection | undefined;
   /** Current time in epoch milliseconds on the server's clock. */
@@ -24,7 +24,7 @@ const SHOWN = 5;
 
 /** Section with the errors of a type, grouped. Absent if there are none. */
 export function FailureList({ groups, release, serverNow, query }: FailureListProps): JSX.Element | null {
-  const failed = groups.filter(({ failures }) => failures > 0);
+  const failed = byAttention(groups, release, serverNow).filter(({ failures }) => failures > 0);
   if (failed.length === 0) return null;
   return (
     <PanelSection title="Errors" period="all failures">
@@ -49,7 +49,7 @@ function FailureLine({ group, release, serverNow, query }: FailureLineProps): JS
   return (
     <li>
       <ErrorFacts group={group} count={failures} now={serverNow}>
-        {isNew(group, release, serverNow) && <NewTag release={release} />}
+        <GroupTags group={group} release={release} now={serverNow} />
       </ErrorFacts>
       {newest.length > 0 && (
         <details class="disclosure">
