@@ -155,6 +155,7 @@ export type {
   AuditEntry,
   AuditedAction,
   AuditOptions,
+  AuditOutcome,
   AuditTarget,
 } from './hub/operate/audit.js';
 export type { DecisionOptions } from './hub/operate/decide-approval.js';

@@ -29,7 +29,7 @@ import { Lifecycle, resolveDrainMs } from './lifecycle.js';
 import { LimitKeeper } from './limits/limit-keeper.js';
 import { observeCounts } from './observability.js';
 import { type AlertOptions, Alerts } from './operate/alerts.js';
-import { type ActionOptions, actionOptionNames, checkActor, recordAction } from './operate/audit.js';
+import { type ActionOptions, actionOptionNames, audited, checkActor } from './operate/audit.js';
 import { checkDecision, type DecisionOptions, findApproval } from './operate/decide-approval.js';
 import { namedTarget, type PauseOptions, type PauseTarget, type ResumeOptions } from './pauses.js';
 import { type ForkSource, Publisher } from './publisher.js';
@@ -228,13 +228,14 @@ class HubRuntime extends HubReader implements Hub {
     this.#lifecycle.checkRunning('cancel');
     checkName(id, 'id of cancel');
     checkActor(new OptionChecker(options, actionOptionNames, 'cancel'), options);
-    await recordAction(this, 'cancel', { id }, options);
     const { transport } = this;
-    return cancelEvent(id, this.#registry, { transport, redactor: this.#redactor }, (followUps) => {
-      const prepared = this.#publisher.prepareFollowUps(followUps);
-      // The transport waits for no schema while it cancels.
-      return prepared instanceof Promise ? followUps : prepared;
-    });
+    return audited(this, 'cancel', { id }, options, () =>
+      cancelEvent(id, this.#registry, { transport, redactor: this.#redactor }, (followUps) => {
+        const prepared = this.#publisher.prepareFollowUps(followUps);
+        // The transport waits for no schema while it cancels.
+        return prepared instanceof Promise ? followUps : prepared;
+      }),
+    );
   }
 
   async startWorkflow<TInput, TResult>(
@@ -305,9 +306,10 @@ class HubRuntime extends HubReader implements Hub {
     this.#lifecycle.checkRunning('replay');
     checkName(id, 'id of replay');
     const { service = this.service } = options;
-    await recordAction(this, 'replay', { id, service }, options);
-    if (!(await this.transport.deadLetters.replay(id, service))) throw new UnknownDeadLetterError(id, service);
-    return { id };
+    return audited(this, 'replay', { id, service }, options, async () => {
+      if (!(await this.transport.deadLetters.replay(id, service))) throw new UnknownDeadLetterError(id, service);
+      return { id };
+    });
   }
 
   async fork(runId: string, options: ForkOptions): Promise<{ readonly id: string }> {
@@ -325,9 +327,10 @@ class HubRuntime extends HubReader implements Hub {
     const record = await runs.get(own.type, runId, service);
     if (record === undefined) throw new UnknownRunError(undefined, runId);
     const recorded = recordedBefore(record, fromStep);
-    await recordAction(this, 'fork', { id: runId, step: fromStep }, options);
     const input = options.input === undefined ? undefined : { value: options.input };
-    return { id: await this.#publisher.sendFork(source, record, recorded, input) };
+    return audited(this, 'fork', { id: runId, step: fromStep }, options, async () => ({
+      id: await this.#publisher.sendFork(source, record, recorded, input),
+    }));
   }
 
   /** Returns the definition of the runs of a type; the type if only hubs of its service have the definition. */
@@ -349,12 +352,13 @@ class HubRuntime extends HubReader implements Hub {
     this.#lifecycle.checkRunning('decide');
     const { approved, reason } = options;
     const { step, type, approvalId } = findApproval(runId, await this.find(runId), options);
-    await recordAction(this, approved ? 'approve' : 'refuse', { id: runId, step }, options);
     const decided = { approvalId, approved, ...(reason !== undefined && { reason }) };
-    const draft = await this.#publisher.draftAnswer(type, approvalId, decided);
-    await this.#publisher.nextTurn;
-    await this.#publisher.send(draft);
-    return { step };
+    return audited(this, approved ? 'approve' : 'refuse', { id: runId, step }, options, async () => {
+      const draft = await this.#publisher.draftAnswer(type, approvalId, decided);
+      await this.#publisher.nextTurn;
+      await this.#publisher.send(draft);
+      return { step };
+    });
   }
 
   async send(runId: string, text: string, options: SendOptions = {}): Promise<{ readonly id: string }> {
@@ -377,8 +381,7 @@ class HubRuntime extends HubReader implements Hub {
     checkActor(check, options);
     this.#lifecycle.checkRunning('pause');
     await this.checkTarget(named);
-    await recordAction(this, 'pause', target, options);
-    await this.pausing.pause(target, options);
+    await audited(this, 'pause', target, options, () => this.pausing.pause(target, options));
   }
 
   async resume(target: PauseTarget, options: ResumeOptions): Promise<boolean> {
@@ -387,8 +390,7 @@ class HubRuntime extends HubReader implements Hub {
     check.required('by', options.by);
     checkActor(check, options);
     this.#lifecycle.checkRunning('resume');
-    await recordAction(this, 'resume', target, options);
-    return this.pausing.resume(target);
+    return audited(this, 'resume', target, options, () => this.pausing.resume(target));
   }
 
   /** A handler that still runs may emit while the hub drains. */

@@ -53,9 +53,9 @@ import {
   type AuditEntry,
   type AuditOptions,
   actionOptionNames,
+  audited,
   checkActor,
   readAudit,
-  recordAction,
 } from './operate/audit.js';
 import { type NamedTarget, type Pause, Pauses } from './pauses.js';
 import { type Registry, workflowName } from './registry.js';
@@ -241,12 +241,13 @@ export class HubReader {
     checkActor(new OptionChecker(options, actionOptionNames, 'erase'), options);
     const { requestId } = request;
     checkName(requestId, 'requestId of erase');
-    await recordAction(this, 'erase', { requestId }, options);
-    // First, because a process without the codec of the store cannot: it then erases nothing.
-    await this.#tags.erase(requestId, await this.#taggedTypes());
-    const erased = await this.transport.lookup.erase(requestId);
-    await this.errorCounter.erase(requestId, await this.#types());
-    return erased;
+    return audited(this, 'erase', { requestId }, options, async () => {
+      // First, because a process without the codec of the store cannot: it then erases nothing.
+      await this.#tags.erase(requestId, await this.#taggedTypes());
+      const erased = await this.transport.lookup.erase(requestId);
+      await this.errorCounter.erase(requestId, await this.#types());
+      return erased;
+    });
   }
 
   audit(options?: AuditOptions): Promise<readonly AuditEntry[]> {

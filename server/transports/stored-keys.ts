@@ -29,8 +29,12 @@ export function errorsKey(type: string): string {
 }
 /** Name of the log with the actions of operators. */
 export const auditLog = 'hubline:audit';
+/** Name of the log with what came of them. */
+export const auditOutcomesLog = 'hubline:audit-outcomes';
 /** Name of the log that announces changes of the pauses. */
 export const pausesLog = 'hubline:pauses';
+
+const plainLogs: ReadonlySet<unknown> = new Set([auditLog, auditOutcomesLog, pausesLog]);
 
 /**
  * Returns `true` for a key, or the name of a log, that is stored as it is, and its contents too: everyone who operates the
@@ -39,7 +43,7 @@ export const pausesLog = 'hubline:pauses';
  * @param part part of the transport
  */
 export function isPlainKey(part: string, key: unknown): boolean {
-  if (part === 'log') return key === auditLog || key === pausesLog;
+  if (part === 'log') return plainLogs.has(key);
   return part === 'kv' && (plainValues.has(key) || (typeof key === 'string' && key.startsWith(errorsPrefix)));
 }
 

@@ -98,6 +98,13 @@ const audit = object<AuditBody>({
         errorGroup: optional(string),
         step: optional(string),
       }),
+      outcome: optional(
+        object<NonNullable<AuditBody['entries'][number]['outcome']>>({
+          done: number,
+          failed: number,
+          code: optional(string),
+        }),
+      ),
     }),
   ),
 });

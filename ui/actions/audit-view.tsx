@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useMemo } from 'preact/hooks';
 import type { AuditBody } from '../../server/dashboard/protocol.js';
-import { counted } from '../format/number.js';
+import { counted, formatCount } from '../format/number.js';
 import { Icon } from '../shared/icon.js';
 import { IdLink } from '../shared/links.js';
 import { MomentAndAge } from '../shared/times.js';
@@ -12,7 +12,7 @@ import type { Monitor } from '../state/monitor.js';
 import { type Navigation, type View, viewPath } from '../state/navigation.js';
 import { useActions } from './actions.js';
 
-const COLUMNS = ['When', 'Who', 'Action', 'Target', 'Reason'] as const;
+const COLUMNS = ['When', 'Who', 'Action', 'Outcome', 'Target', 'Reason'] as const;
 const SHOWN = 50;
 
 type Entry = AuditBody['entries'][number];
@@ -44,12 +44,7 @@ export function AuditView({ monitor, navigation }: AuditViewProps): JSX.Element 
     return () => abort.abort();
   }, [loader]);
   return (
-    <ViewSection
-      view="audit"
-      store={monitor.store}
-      hasTimes
-      aside={<span class="panel-period">newest 1,000, recorded before they are carried out</span>}
-    >
+    <ViewSection view="audit" store={monitor.store} hasTimes aside={<span class="panel-period">newest 1,000</span>}>
       {loader === null ? (
         <EmptyState title="No access">
           <p>The audit needs an actions handler, and the right to read it.</p>
@@ -76,7 +71,7 @@ export function AuditView({ monitor, navigation }: AuditViewProps): JSX.Element 
 }
 
 function AuditRow({ entry, now, query }: { entry: Entry; now: number; query: string }): JSX.Element {
-  const { at, by, via, action, reason } = entry;
+  const { at, by, via, action, reason, outcome } = entry;
   return (
     <tr>
       <th scope="row">
@@ -88,12 +83,24 @@ function AuditRow({ entry, now, query }: { entry: Entry; now: number; query: str
       <ViewTableCell label="Action">
         <strong>{action}</strong>
       </ViewTableCell>
+      <ViewTableCell label="Outcome" isFailed={(outcome?.failed ?? 0) > 0}>
+        {outcomeText(outcome)}
+      </ViewTableCell>
       <ViewTableCell label="Target">
         <Target target={entry.target} query={query} />
       </ViewTableCell>
       <ViewTableCell label="Reason">{reason === undefined ? '—' : <bdi>{reason}</bdi>}</ViewTableCell>
     </tr>
   );
+}
+
+/** Returns what came of an action: of looks, and of actions whose process ended before, nothing is recorded. */
+function outcomeText(outcome: Entry['outcome']): string {
+  if (outcome === undefined) return '—';
+  const { done, failed, code = '' } = outcome;
+  if (failed > 0)
+    return done === 0 ? `failed ${code}` : `${formatCount(failed)} of ${formatCount(done + failed)} failed`;
+  return done === 0 ? 'nothing to do' : 'done';
 }
 
 function Target({ target, query }: { target: Entry['target']; query: string }): JSX.Element {

@@ -1,4 +1,4 @@
-import type { AuditEntry } from '../../hub/operate/audit.js';
+import type { AuditEntry, AuditOutcome } from '../../hub/operate/audit.js';
 import type { CommandContext } from '../command-context.js';
 import { formatAge } from '../terminal.js';
 
@@ -15,17 +15,24 @@ export async function audit(
   }
   const now = hub.transport.clock.now();
   terminal.table(
-    ['when', 'who', 'from', 'action', 'target', 'reason'],
+    ['when', 'who', 'from', 'action', 'outcome', 'target', 'reason'],
     entries.map((entry) => [
       formatAge(entry.at, now),
       entry.by,
       entry.via,
       entry.action,
+      outcomeText(entry.outcome),
       targetText(entry.target),
       entry.reason ?? '',
     ]),
   );
   if (entries.length === 0) terminal.note('Nobody has acted yet.');
+}
+
+function outcomeText({ done, failed, code = 'failed' }: Partial<AuditOutcome> = {}): string {
+  if (done === undefined) return '';
+  if (failed === 0) return done === 0 ? 'nothing to do' : 'done';
+  return done === 0 ? code : `${failed} of ${done + Number(failed)} failed`;
 }
 
 function targetText({ id, ids, count, ...named }: AuditEntry['target']): string {

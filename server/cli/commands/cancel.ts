@@ -1,4 +1,4 @@
-import { recordAction } from '../../hub/operate/audit.js';
+import { audited } from '../../hub/operate/audit.js';
 import { type ActorFlags, actorOf, type CommandContext, confirmBulk } from '../command-context.js';
 import { ExitError, exitCodes, formatCount } from '../terminal.js';
 
@@ -33,8 +33,9 @@ export async function retire(
   const subject = only === undefined ? `all types of ${service}` : `${only.join(', ')} of ${service}`;
   const effect = discard ? ', and discard what is pending and all dead letters' : '';
   await confirmBulk(context, `Retire ${subject}${effect}?`, yes);
-  await recordAction(await connection.hub(), 'retire', { service }, actorOf(context, flags));
-  const result = await connection.transport.retire(service, { discard, ...(only !== undefined && { only }) });
+  const result = await audited(await connection.hub(), 'retire', { service }, actorOf(context, flags), () =>
+    connection.transport.retire(service, { discard, ...(only !== undefined && { only }) }),
+  );
   if (json) terminal.json(result);
   else
     terminal.line(

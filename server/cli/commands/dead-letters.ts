@@ -1,7 +1,7 @@
 import type { Hub } from '../../hub/hub.js';
 import type { DeadLetter } from '../../hub/introspection/dead-letters.js';
 import type { ErrorGroup } from '../../hub/introspection/error-groups.js';
-import { recordAction, targetOfMany } from '../../hub/operate/audit.js';
+import { audited, targetOfMany } from '../../hub/operate/audit.js';
 import { deadLetterPlaces } from '../../hub/operate/dead-letter-places.js';
 import { type ActorFlags, actorOf, type CommandContext, confirmBulk, nothingRegistered } from '../command-context.js';
 import { ExitError, exitCodes, formatAge, formatCount } from '../terminal.js';
@@ -88,24 +88,26 @@ export async function replay(
   if (isBulk) await confirmBulk(context, `Replay ${formatCount(found.length, 'dead letter')} of ${source}?`, yes);
   const actor = actorOf(context, { ...(by !== undefined && { by }), ...(reason !== undefined && { reason }) });
   const [only, ...others] = found;
-  const target = targetOfMany(found.map(({ id }) => id));
-  if (only !== undefined && others.length === 0) {
-    await recordAction(hub, 'replay', { id: only.id, service: only.service }, actor);
-  } else
-    await recordAction(
-      hub,
-      'replay',
-      { ...target, ...(type !== undefined && { type }), ...(error !== undefined && { errorGroup: error }) },
-      actor,
-    );
+  const many = { ...targetOfMany(found.map(({ id }) => id)), ...(type !== undefined && { type }) };
+  const target =
+    only !== undefined && others.length === 0
+      ? { id: only.id, service: only.service }
+      : { ...many, ...(error !== undefined && { errorGroup: error }) };
   const failures: string[] = [];
-  let tried = 0;
-  for (const { id, service } of found) {
-    if (signal.aborted) break;
-    await hub.replay(id, { service }).catch((error: unknown) => failures.push(`${id}: ${messageOf(error)}`));
-    tried += 1;
-    if (isBulk) terminal.progress(tried, found.length);
-  }
+  const replayAll = async (): Promise<number> => {
+    let tried = 0;
+    for (const { id, service } of found) {
+      if (signal.aborted) break;
+      await hub.replay(id, { service }).catch((error: unknown) => failures.push(`${id}: ${messageOf(error)}`));
+      tried += 1;
+      if (isBulk) terminal.progress(tried, found.length);
+    }
+    return tried;
+  };
+  const tried = await audited(hub, 'replay', target, actor, replayAll, (count) => ({
+    done: count - failures.length,
+    failed: failures.length,
+  }));
   const replayed = tried - failures.length;
   if (json) terminal.json({ replayed, failures });
   else terminal.line(`Replayed ${replayed} of ${found.length}.`);

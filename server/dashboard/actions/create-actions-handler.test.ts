@@ -330,7 +330,10 @@ describe('bulk actions', () => {
     const first = await send('/replay', { ids: [...ids.slice(0, 99), 'gone'] });
     expect(first.body).toMatchObject({ done: 99, failed: [{ id: 'gone', code: 'ERR_UNKNOWN_DEAD_LETTER' }] });
     expect(await send('/replay', { ids: ids.slice(99) })).toMatchObject({ body: { done: 31, failed: [] } });
-    expect(await test.hub.audit()).toMatchObject([{ target: { count: 31 } }, { target: { count: 100 } }]);
+    expect(await test.hub.audit()).toMatchObject([
+      { target: { count: 31 }, outcome: { done: 31, failed: 0 } },
+      { target: { count: 100 }, outcome: { done: 99, failed: 1 } },
+    ]);
   });
 
   it('by a filter end, although the events fail again', async () => {

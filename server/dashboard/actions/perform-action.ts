@@ -1,7 +1,7 @@
 import { HubError } from '../../errors.js';
 import type { Hub } from '../../hub/hub.js';
 import type { SearchQuery } from '../../hub/introspection/tag-search.js';
-import { type ActionOptions, recordAction, targetOfMany } from '../../hub/operate/audit.js';
+import { type ActionOptions, audited, recordAction, targetOfMany } from '../../hub/operate/audit.js';
 import { deadLetterPlaces } from '../../hub/operate/dead-letter-places.js';
 import type { PauseTarget } from '../../hub/pauses.js';
 import type { AuditBody, BulkBody, PreviewBody, Right, SearchBody } from '../protocol.js';
@@ -107,8 +107,8 @@ export const actions: { readonly [R in Right]: Action } = {
       const service = body.requiredName('service');
       const only = body.names('only', 1_000);
       const discard = body.boolean('discard') ?? false;
-      await recordAction(hub, 'retire', { service }, actor);
-      return { ...(await transport.retire(service, { discard, ...(only !== undefined && { only }) })) };
+      const retire = () => transport.retire(service, { discard, ...(only !== undefined && { only }) });
+      return { ...(await audited(hub, 'retire', { service }, actor, retire)) };
     },
   },
   erase: {
@@ -189,9 +189,15 @@ async function performMany(
   const listed = filter === undefined ? undefined : await list(filter);
   if (listed !== undefined && isPreview) return listed;
   const page = ids ?? listed?.ids.slice(0, maxIds) ?? [];
-  if (page.length > 0) await recordAction(hub, action, { ...targetOfMany(page), ...targetOfFilter(filter) }, actor);
-  const failed = await performAll(page, (each) => perform(each, {}));
-  const done = page.length - failed.length;
+  const target = { ...targetOfMany(page), ...targetOfFilter(filter) };
+  const { done, failed } = await audited(
+    hub,
+    action,
+    target,
+    page.length === 0 ? {} : actor,
+    () => performAll(page, (each) => perform(each, {})),
+    ({ done, failed }) => ({ done, failed: failed.length }),
+  );
   if (listed === undefined) return { done, failed };
   return { done, failed, remaining: listed.ids.length - page.length, until: listed.until };
 }
@@ -205,7 +211,7 @@ function targetOfFilter(filter: ActionBody | undefined): object {
 async function performAll(
   ids: readonly string[],
   perform: (id: string) => Promise<void>,
-): Promise<NonNullable<BulkBody['failed']>> {
+): Promise<Required<Pick<BulkBody, 'done' | 'failed'>>> {
   const failed: { id: string; code: string; message: string }[] = [];
   const next = ids.values();
   const work = async (): Promise<void> => {
@@ -217,7 +223,7 @@ async function performAll(
     }
   };
   await Promise.all(Array.from({ length: maxAtOnce }, work));
-  return failed;
+  return { done: ids.length - failed.length, failed };
 }
 
 async function servicesOfDeadLetter(hub: Hub, id: string): Promise<readonly string[]> {

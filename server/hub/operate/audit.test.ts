@@ -42,7 +42,7 @@ describe.each(everyTransport)('the audit on the %s transport', (_name, createTra
     await web.cancel(id, by);
     await web.erase({ requestId: 'checkout-1' }, by);
     const entries = await shop.audit();
-    expect(entries.map(({ sequence: _, at: __, ...entry }) => entry)).toEqual([
+    expect(entries.map(({ sequence: _, at: __, outcome: ___, ...entry }) => entry)).toEqual([
       { action: 'erase', by: 'ada', via: 'code', reason: by.reason, target: { requestId: 'checkout-1' } },
       { action: 'cancel', by: 'ada', via: 'code', reason: by.reason, target: { id, type: 'paid' } },
       { action: 'replay', by: 'ada', via: 'cli', reason: by.reason, target: { id, service: 'shop', type: 'paid' } },
@@ -50,7 +50,17 @@ describe.each(everyTransport)('the audit on the %s transport', (_name, createTra
       { action: 'pause', by: 'ada', via: 'page', reason: by.reason, target: { type: 'paid' } },
     ]);
     expect(entries.map(({ sequence }) => sequence)).toEqual([4, 3, 2, 1, 0]);
+    const done = { done: 1, failed: 0 };
+    expect(entries.map(({ outcome }) => outcome)).toEqual([done, { done: 0, failed: 0 }, done, done, done]);
     expect(await shop.audit({ limit: 2 })).toEqual(entries.slice(0, 2));
+  });
+
+  it('has the codes of actions that failed', async () => {
+    const transport = createTransport();
+    const hub = await startHub({ transport });
+    const code = 'ERR_UNKNOWN_DEAD_LETTER';
+    await expect(hub.replay('e-1', by)).rejects.toMatchObject({ code });
+    expect(await hub.audit()).toMatchObject([{ action: 'replay', outcome: { done: 0, failed: 1, code } }]);
   });
 
   it('keeps the last 1,000 actions', async () => {
@@ -63,6 +73,7 @@ describe.each(everyTransport)('the audit on the %s transport', (_name, createTra
     const entries = await hub.audit();
     expect(entries).toHaveLength(1_000);
     expect(entries[0]?.sequence).toBe(1_009);
+    expect(entries.filter(({ outcome }) => outcome?.done === 0 && outcome.failed === 0)).toHaveLength(1_000);
   });
 });
 
@@ -122,4 +133,18 @@ it('carries no action out that it cannot record', async () => {
   Object.assign(hub.transport, { log: { append: () => Promise.reject(new Error('full')) } });
   await expect(hub.replay(id, { by: 'ada' })).rejects.toThrow('full');
   expect(await hub.metrics('paid')).toMatchObject({ deadLetters: 1, received: 1 });
+});
+
+it('carries an action out whose outcome it cannot record', async () => {
+  const { hub, log } = testHub();
+  await hub.start();
+  const { append } = hub.transport.log;
+  let appends = 0;
+  hub.transport.log.append = (...args) => {
+    appends += 1;
+    return appends === 2 ? Promise.reject(new Error('full')) : append.apply(hub.transport.log, args);
+  };
+  expect(await hub.cancel('e-1', { by: 'ada' })).toBe(false);
+  expect(await hub.audit()).toEqual([expect.not.objectContaining({ outcome: expect.anything() })]);
+  expect(log.map(({ message }) => message)).toContain('outcome not recorded in the audit');
 });

@@ -1,8 +1,9 @@
+import { HubError } from '../../errors.js';
 import { OptionChecker } from '../../options.js';
 import type { Redactor } from '../../redaction.js';
-import type { LogBounds } from '../../transports/bounded-log.js';
+import type { LogBounds, LogEntry } from '../../transports/bounded-log.js';
 import { workflowOf } from '../../transports/delivery.js';
-import { auditLog } from '../../transports/stored-keys.js';
+import { auditLog, auditOutcomesLog } from '../../transports/stored-keys.js';
 import type { Logger, TransportManager } from '../../transports/transport.js';
 
 /** Action that the audit records. `payload` is a look at the contents of an event, `search` one for a tag or a key. */
@@ -48,6 +49,16 @@ export interface AuditTarget {
   readonly step?: string;
 }
 
+/** Result of an action. */
+export interface AuditOutcome {
+  /** Number of subjects on which it was carried out; 0 if there was nothing to do, as for a `cancel` of what has ended. */
+  readonly done: number;
+  /** Number of subjects on which it failed. */
+  readonly failed: number;
+  /** Code of the error with which it failed as a whole, if that has one. */
+  readonly code?: string;
+}
+
 /** Action of a person or a program. */
 export interface AuditEntry {
   /** Position in the audit, from 0. */
@@ -61,6 +72,8 @@ export interface AuditEntry {
   /** Redacted as the message of an error with the name `Audit`. */
   readonly reason?: string;
   readonly target: AuditTarget;
+  /** Absent until the action has ended, if its process ended before, and of looks: `payload` and `search`. */
+  readonly outcome?: AuditOutcome;
 }
 
 /** Options of `hub.audit`. */
@@ -72,6 +85,8 @@ export interface AuditOptions {
 const maxEntries = 1_000;
 const shownIds = 20;
 const bounds: LogBounds = { maxEntries, maxBytes: 33_554_432, maxAgeMs: 1_000_000_000_000 };
+// Actions that are carried out at once end in another order.
+const outcomeBounds: LogBounds = { ...bounds, maxEntries: 2 * maxEntries };
 
 /** Names of {@link ActionOptions}. */
 export const actionOptionNames: readonly (keyof ActionOptions)[] = ['by', 'reason', 'via'];
@@ -89,21 +104,58 @@ export function targetOfMany(ids: readonly string[]): AuditTarget {
   return { count: ids.length, ids: ids.slice(0, shownIds) };
 }
 
+interface Auditing {
+  readonly transport: Pick<TransportManager, 'log' | 'lookup'>;
+  readonly logger: Logger;
+}
+
 /**
- * Records an action, and logs it in one line, unless nobody is named. Call it before the action: none is carried out
- * without an entry. The target of an event or run has its type or workflow too, if it is still known.
+ * Carries an action out and records it before and after, unless nobody is named: none is carried out without an entry.
+ *
+ * @param outcomeOf returns what came of it. @default nothing to do if `act` resolved with `false`, done otherwise
+ */
+export async function audited<T>(
+  parts: Auditing,
+  action: AuditedAction,
+  subject: AuditTarget,
+  actor: ActionOptions,
+  act: () => Promise<T>,
+  outcomeOf: (result: T) => AuditOutcome = (result) => ({ done: result === false ? 0 : 1, failed: 0 }),
+): Promise<T> {
+  const sequence = await recordAction(parts, action, subject, actor);
+  const record = async (outcome: AuditOutcome): Promise<void> => {
+    if (sequence === undefined) return;
+    const text = JSON.stringify({ of: sequence, outcome });
+    await parts.transport.log
+      .append(auditOutcomesLog, [text], outcomeBounds)
+      .catch((error: unknown) => parts.logger.warn({ action, err: error }, 'outcome not recorded in the audit'));
+  };
+  try {
+    const result = await act();
+    await record(outcomeOf(result));
+    return result;
+  } catch (error) {
+    await record({ done: 0, failed: 1, ...(HubError.is(error) && { code: error.code }) });
+    throw error;
+  }
+}
+
+/**
+ * Records an action, and logs it in one line, unless nobody is named. The target of an event or run has its type or
+ * workflow too, if it is still known. Returns the position of its entry.
  */
 export async function recordAction(
-  { transport, logger }: { readonly transport: Pick<TransportManager, 'log' | 'lookup'>; readonly logger: Logger },
+  { transport, logger }: Auditing,
   action: AuditedAction,
   subject: AuditTarget,
   { by, reason, via = 'code' }: ActionOptions,
-): Promise<void> {
-  if (by === undefined) return;
+): Promise<number | undefined> {
+  if (by === undefined) return undefined;
   const target = { ...subject, ...(await nameOf(subject, transport.lookup)) };
   const entry = { action, by, via, ...(reason !== undefined && { reason }), target };
-  await transport.log.append(auditLog, [JSON.stringify(entry)], bounds);
+  const sequence = await transport.log.append(auditLog, [JSON.stringify(entry)], bounds);
   logger.info({ action, by, via, ...target }, 'action recorded in the audit');
+  return sequence;
 }
 
 async function nameOf(
@@ -128,6 +180,9 @@ export async function readAudit(
   const { limit = maxEntries } = options;
   check.count('limit', limit, { max: maxEntries });
   const { entries } = await log.read(auditLog, { limit: maxEntries });
+  const outcomes = new Map(
+    (await log.read(auditOutcomesLog, { limit: outcomeBounds.maxEntries })).entries.map(parseOutcome),
+  );
   return entries
     .slice(-limit)
     .reverse()
@@ -136,7 +191,8 @@ export async function readAudit(
       if (entry === undefined) return [];
       const { reason, ...rest } = entry;
       const shown = reason === undefined ? undefined : redactor.recorded({ name: 'Audit', message: reason }).message;
-      return [{ sequence, at, ...rest, ...(shown !== undefined && { reason: shown }) }];
+      const outcome = outcomes.get(sequence);
+      return [{ sequence, at, ...rest, ...(shown !== undefined && { reason: shown }), ...(outcome && { outcome }) }];
     });
 }
 
@@ -149,6 +205,14 @@ function parseEntry(text: string): Omit<AuditEntry, 'sequence' | 'at'> | undefin
   if (!isEntry || target === null || !(reason === undefined || typeof reason === 'string')) return undefined;
   // An entry of a later version may name another action, and has the same form.
   return { action, by, via, target, ...(reason !== undefined && { reason }) } as Omit<AuditEntry, 'sequence' | 'at'>;
+}
+
+/** Returns the position of an entry, and what came of it. */
+function parseOutcome({ text }: LogEntry): readonly [of: unknown, outcome: AuditOutcome | undefined] {
+  const { of, outcome } = Object(parseOrUndefined(text)) as { readonly of?: unknown; readonly outcome?: unknown };
+  const { done, failed, code } = Object(outcome) as Partial<Record<keyof AuditOutcome, unknown>>;
+  if (typeof done !== 'number' || typeof failed !== 'number') return [of, undefined];
+  return [of, { done, failed, ...(typeof code === 'string' && { code }) }];
 }
 
 function parseOrUndefined(text: string): unknown {
