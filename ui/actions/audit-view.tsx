@@ -44,7 +44,7 @@ export function AuditView({ monitor, navigation }: AuditViewProps): JSX.Element 
     return () => abort.abort();
   }, [loader]);
   return (
-    <ViewSection view="audit" store={monitor.store} hasTimes aside={<span class="panel-period">newest 1,000</span>}>
+    <ViewSection view="audit" store={monitor.store} hasTimes aside={<span class="panel-period">newest 1,000 actions</span>}>
       {loader === null ? (
         <EmptyState title="No access">
           <p>The audit needs an actions handler, and the right to read it.</p>
