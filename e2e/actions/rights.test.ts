@@ -91,6 +91,7 @@ test('who may act looks at the payload, replays, pauses and resumes, and stands 
   await expect(rows.nth(3)).toContainText('payload');
   await expect(rows.nth(2)).toContainText('bank is back');
   await expect(rows.nth(0)).toContainText('resume');
+  await expect(rows.locator('[data-label="Outcome"]')).toHaveText(['done', 'done', 'done', '—']);
   await expect(rows.nth(0)).toContainText('event type payment.requested');
   await expectNoOverflow(page);
   await expectAccessible(page);
