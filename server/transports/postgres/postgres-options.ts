@@ -36,6 +36,8 @@ export interface PostgresClient {
 /** The part of a pool of `pg` that the transport uses. */
 export interface PostgresPool {
   readonly options?: { readonly max?: number | undefined };
+  /** Number of calls that wait for a client. */
+  readonly waitingCount?: number;
   /** Runs a statement in any session. */
   query(statement: string | PostgresStatement, values?: unknown[]): Promise<PostgresResult>;
   /** Passes a client that nothing else uses until its `release`. */

@@ -165,7 +165,7 @@ export class Database {
     const late = new Promise<never>((_, reject) => {
       limit.signal.addEventListener('abort', () => {
         session?.giveUp?.();
-        reject(new TransportUnavailableError(`Postgres did not answer within ${limitMs} ms`));
+        this.#noAnswer(limitMs, session).then(reject, reject);
       });
     });
     try {
@@ -173,6 +173,15 @@ export class Database {
     } finally {
       clearTimeout(timer);
     }
+  }
+
+  async #noAnswer(limitMs: number, session: Session | undefined): Promise<TransportUnavailableError> {
+    const { waitingCount = 0, options: { max = 10 } = {} } = await this.pool();
+    if (session !== undefined || waitingCount === 0) {
+      return new TransportUnavailableError(`Postgres did not answer within ${limitMs} ms`);
+    }
+    const problem = `the ${max} connections of the pool were in use for ${limitMs} ms`;
+    return new TransportUnavailableError(problem, undefined, 'raise its max, or release what the application holds');
   }
 
   async #runRepeatedly(

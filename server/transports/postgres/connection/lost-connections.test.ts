@@ -154,6 +154,23 @@ it('a connection that hangs is replaced after the time limit of its statement', 
   await shop.close({ drainMs: 1_000 });
 });
 
+it('a call for which the pool has no connection says so, and how many there are', async () => {
+  const shared = new Pool({ connectionString: url, max: 2 });
+  const transport = postgresTransport({ pool: shared, schema: 'exhausted', emitTimeoutMs: 1_000 });
+  const shop = transport.connect({ service: 'shop', logger: silentLogger });
+  onTestFinished(async () => {
+    await shop.close({ drainMs: 0 });
+    await shared.end();
+  });
+  await shop.publish([envelope('order')]);
+  const held = await Promise.all([shared.connect(), shared.connect()]);
+  await expect(shop.publish([envelope('order')])).rejects.toThrow(
+    'the 2 connections of the pool were in use for 1000 ms; raise its max, or release what the application holds',
+  );
+  for (const client of held) client.release();
+  expect(await shop.publish([envelope('order')])).toHaveLength(1);
+});
+
 it('a session that loses its prepared statements, as an application may cause, serves all calls on', async () => {
   const shared = new Pool({ connectionString: url, max: 1 });
   const shop = postgresTransport({ pool: shared, schema: 'unprepared' }).connect({
