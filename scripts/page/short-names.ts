@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Plugin } from 'vite';
 
@@ -21,7 +21,8 @@ export function shortNames(users: readonly string[]): Plugin {
       );
       const code = scripts.map((script) => script.code).join('\n');
       const css = sheets.map((sheet) => String(sheet.source)).join('\n');
-      const shorten = classShortener(css, code, users.flatMap(sourcesIn).join('\n'));
+      // A clone may have only some of them.
+      const shorten = classShortener(css, code, users.filter(existsSync).flatMap(sourcesIn).join('\n'));
       for (const script of scripts) script.code = shorten(script.code);
       for (const sheet of sheets) sheet.source = shorten(shortenProperties(String(sheet.source), code));
     },
@@ -29,8 +30,11 @@ export function shortNames(users: readonly string[]): Plugin {
 }
 
 function sourcesIn(folder: string): readonly string[] {
-  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' });
-  return files.filter((file) => file.endsWith('.ts')).map((file) => readFileSync(join(folder, file), 'utf8'));
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) return entry.name === 'node_modules' ? [] : sourcesIn(path);
+    return path.endsWith('.ts') ? readFileSync(path, 'utf8') : [];
+  });
 }
 
 /** Shortens the names of the custom properties that a style sheet declares, except of those that scripts name. */
