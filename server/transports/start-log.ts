@@ -87,11 +87,8 @@ export class StartLog {
 
   /** Takes back a start. @param at its time, or a later one before the next start */
   uncountStart(at: number): void {
-    // Of the starts of a group only the last one is known.
-    const index = Math.max(
-      0,
-      this.#groups.findLastIndex(({ from }) => from <= at),
-    );
+    // Of the starts of a group only the last one is known. The time of an event has whole milliseconds.
+    const index = this.#groups.findLastIndex(({ from }, place) => from <= (place === 0 ? at + 1 : at));
     const group = this.#groups[index];
     if (group === undefined) return;
     group.count -= 1;

@@ -14,14 +14,14 @@ interface RateChange {
 
 type Command =
   | { readonly do: 'open'; readonly rate: number }
-  | { readonly do: 'close' | 'complete' | 'retry'; readonly pick: number }
+  | { readonly do: 'close' | 'complete' | 'retry' | 'filter'; readonly pick: number }
   | { readonly do: 'publish'; readonly count: number }
   | { readonly do: 'lose' }
   | { readonly do: 'advance'; readonly ms: number };
 
 const command: fc.Arbitrary<Command> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant('open' as const), rate: fc.nat() }) },
-  { weight: 4, arbitrary: fc.record({ do: fc.constantFrom('complete' as const, 'retry' as const), pick: fc.nat() }) },
+  { weight: 5, arbitrary: fc.record({ do: fc.constantFrom('complete', 'retry', 'filter'), pick: fc.nat() }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('close' as const), pick: fc.nat() }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('publish' as const), count: fc.integer({ min: 1, max: 4 }) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('lose' as const) }) },
@@ -112,9 +112,13 @@ export function describeRates(stage: ContractStage): void {
       } else {
         const { consumption } = open[each.pick % open.length] ?? {};
         const delivery = consumption?.waiting.shift();
-        if (delivery !== undefined) await noteStarts(delivery.envelope.id);
+        if (delivery === undefined) continue;
+        const filtered = each.do === 'filter' && delivery.attempt === 1;
+        // The start of an event that is filtered does not count.
+        if (!filtered) await noteStarts(delivery.envelope.id);
         // The record of an event has at most ten attempts.
-        await delivery?.commit(each.do === 'retry' && delivery.attempt < 4 ? retry(each.pick % 60) : completed());
+        const isRetry = each.do === 'retry' && delivery.attempt < 4;
+        await delivery.commit(isRetry ? retry(each.pick % 60) : { ...completed(), filtered });
       }
     }
     for (const id of ids) await noteStarts(id);
@@ -175,7 +179,7 @@ export function describeRates(stage: ContractStage): void {
     });
 
     it('counts hundreds of starts', async () => {
-      const shop = await consume([typeRate(150, 3_000)], { concurrency: 1_000 });
+      const shop = await consume([typeRate(150, 5_000)], { concurrency: 1_000 });
       await shop.transport.publish(Array.from({ length: 400 }, () => envelope('a')));
       await until(() => shop.waiting.length >= 150);
       await advance(100);
@@ -185,19 +189,32 @@ export function describeRates(stage: ContractStage): void {
       expect(shop.waiting).toHaveLength(300);
     });
 
-    it('counts the starts of before it had a higher max and a longer window', async () => {
+    it('counts earlier starts when it has a higher max and a longer window', async () => {
       const one = await consume([typeRate(2, 100)]);
       const send = async (count: number): Promise<void> => {
         await one.transport.publish(Array.from({ length: count }, () => envelope('a')));
       };
       await send(4);
       for (let ended = 0; ended < 4; ended += 1) await (await next(one)).commit(completed());
-      const two = await consume([typeRate(5, 2_000)]);
+      const two = await consume([typeRate(5, 5_000)]);
       await send(6);
       await one.transport.close({ drainMs: 0 });
       await advance(100);
       expect(two.waiting.length).toBeLessThanOrEqual(1);
       await until(() => two.waiting.length >= 4);
+    });
+
+    it('takes back the start of a filtered event, and no later one', async () => {
+      const shop = await consume([typeRate(1, 400)]);
+      await shop.transport.publish([envelope('a'), envelope('a'), envelope('a')]);
+      const first = await next(shop);
+      const second = await next(shop);
+      const [startOfSecond = 0] = await startsOf(shop, second.envelope.id);
+      await first.commit({ ...completed(), filtered: true });
+      await second.commit(completed());
+      const third = await next(shop);
+      const [startOfThird = 0] = await startsOf(shop, third.envelope.id);
+      expect(startOfThird - startOfSecond).toBeGreaterThanOrEqual(400);
     });
 
     it('counts the starts of released events again', async () => {

@@ -242,15 +242,23 @@ BEGIN
   PERFORM hub.count_all(t, queues, names, waited);
 END $$;
 
--- Number of starts that a rate allows now, and the time of the next one if there is none. Of the starts up to `cut_at`, which
--- a rate before may have removed, as many as matter may be in the window.
+-- Time at which a start counts. Above 100 starts, those within a hundredth of the window count at its end: the log stays short,
+-- and allows up to 1 % less.
+CREATE FUNCTION hub.start_group(rate jsonb, started bigint) RETURNS bigint LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+  span float8 := (rate ->> 'perMs')::float8 / 100;
+BEGIN
+  RETURN CASE WHEN (rate ->> 'max')::bigint > 100 THEN ceil(ceil(started / span) * span) ELSE started END;
+END $$;
+
+-- Number of starts that a rate allows now, and the time of the next one if there is none. Starts up to `cut_at` are not known:
+-- while they may be in the window, it allows none.
 CREATE FUNCTION hub.rate_room(p_queue int, p_scope text, rate jsonb, t bigint, OUT room int, OUT open_at bigint)
 LANGUAGE plpgsql AS $$
 DECLARE
   log hub.turns;
-  max_starts bigint := (rate ->> 'max')::bigint;
   per_ms float8 := (rate ->> 'perMs')::float8;
-  left_starts bigint := max_starts;
+  left_starts bigint := (rate ->> 'max')::bigint;
 BEGIN
   SELECT * INTO log FROM hub.turns WHERE queue = p_queue AND scope = p_scope;
   FOR i IN REVERSE coalesce(cardinality(log.starts), 0)..1 LOOP
@@ -263,51 +271,52 @@ BEGIN
   room := CASE WHEN open_at IS NULL THEN least(left_starts, 1000000000) ELSE 0 END;
 END $$;
 
--- Notes starts of a type or a key. Returns its turn, which is the latest. Above 100 starts, those within a hundredth of the
--- window count as one group, at its end: the log stays short, and allows up to 1 % less.
+-- Notes starts of a type or a key, if a rate counts them. Returns its turn, which is the latest.
 CREATE FUNCTION hub.note_starts(p_queue int, p_scope text, rate jsonb, p_count int, t bigint) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
   latest bigint := nextval('hub.tokens');
   log hub.turns;
-  max_starts bigint := (rate ->> 'max')::bigint;
-  span float8 := (rate ->> 'perMs')::float8 / 100;
-  at bigint := CASE WHEN max_starts > 100 THEN ceil(ceil(t / span) * span) ELSE t END;
+  at bigint := hub.start_group(rate, t);
   total bigint;
   n int;
   first int := 1;
 BEGIN
-  SELECT * INTO log FROM hub.turns WHERE queue = p_queue AND scope = p_scope FOR UPDATE;
-  IF rate IS NOT NULL THEN
-    n := coalesce(cardinality(log.starts), 0);
-    -- The clock may have been set back.
-    IF log.starts[n] >= at THEN
-      log.counts[n] := log.counts[n] + p_count;
-    ELSE
-      n := n + 1;
-      log.starts[n] := at;
-      log.counts[n] := p_count;
-    END IF;
-    total := (SELECT sum(c) FROM unnest(log.counts) c);
-    WHILE total - log.counts[first] >= max_starts OR n - first >= 200 LOOP
-      total := total - log.counts[first];
-      log.cut_at := log.starts[first];
-      first := first + 1;
-    END LOOP;
+  IF rate IS NULL THEN
+    INSERT INTO hub.turns VALUES (p_queue, p_scope, latest) ON CONFLICT (queue, scope) DO UPDATE SET turn = latest;
+    RETURN latest;
   END IF;
-  INSERT INTO hub.turns VALUES (p_queue, p_scope, latest, coalesce(log.starts[first:], '{}'), coalesce(log.counts[first:], '{}'), log.cut_at)
+  SELECT * INTO log FROM hub.turns WHERE queue = p_queue AND scope = p_scope FOR UPDATE;
+  n := coalesce(cardinality(log.starts), 0);
+  -- The clock may have been set back.
+  IF log.starts[n] >= at THEN
+    log.counts[n] := log.counts[n] + p_count;
+  ELSE
+    n := n + 1;
+    log.starts[n] := at;
+    log.counts[n] := p_count;
+  END IF;
+  total := (SELECT sum(c) FROM unnest(log.counts) c);
+  WHILE total - log.counts[first] >= (rate ->> 'max')::bigint OR n - first >= 200 LOOP
+    total := total - log.counts[first];
+    log.cut_at := log.starts[first];
+    first := first + 1;
+  END LOOP;
+  INSERT INTO hub.turns VALUES (p_queue, p_scope, latest, log.starts[first:], log.counts[first:], log.cut_at)
   ON CONFLICT (queue, scope) DO UPDATE
     SET turn = excluded.turn, starts = excluded.starts, counts = excluded.counts, cut_at = excluded.cut_at;
   RETURN latest;
 END $$;
 
--- Takes back a start of a rate.
-CREATE FUNCTION hub.uncount_start(p_queue int, p_scope text, started bigint) RETURNS void LANGUAGE plpgsql AS $$
+-- Takes back a start of a type or a key, if it is known.
+CREATE FUNCTION hub.uncount_start(p_queue int, p_scope text, rate jsonb, started bigint) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   log hub.turns;
   i int;
 BEGIN
-  SELECT * INTO log FROM hub.turns WHERE queue = p_queue AND scope = p_scope FOR UPDATE;
-  i := (SELECT min(place) FROM unnest(log.starts) WITH ORDINALITY x(at, place) WHERE at >= started);
+  -- Only what it changes is locked.
+  SELECT * INTO log FROM hub.turns
+  WHERE queue = p_queue AND scope = p_scope AND hub.start_group(rate, started) = ANY(starts) FOR UPDATE;
+  i := array_position(log.starts, hub.start_group(rate, started));
   IF i IS NULL THEN RETURN; END IF;
   log.counts[i] := log.counts[i] - 1;
   IF log.counts[i] = 0 THEN
@@ -315,6 +324,24 @@ BEGIN
     log.counts := log.counts[:i - 1] || log.counts[i + 1:];
   END IF;
   UPDATE hub.turns SET starts = log.starts, counts = log.counts WHERE queue = p_queue AND scope = p_scope;
+END $$;
+
+-- Takes back the starts of events that were filtered, in the order in which `pick` counts them: that of the type last.
+CREATE FUNCTION hub.uncount_starts(filtered hub.events[]) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  each record;
+BEGIN
+  FOR each IN
+    SELECT f.queue, x.scope, x.rate, f.started_at FROM unnest(filtered) f JOIN hub.queues q ON q.id = f.queue
+    CROSS JOIN LATERAL (VALUES
+      ('=' || f.key, q.settings -> 'perKey' -> 'rate'),
+      ('', q.settings -> 'rate')
+    ) x(scope, rate)
+    WHERE x.scope IS NOT NULL AND x.rate IS NOT NULL
+    ORDER BY f.queue, x.scope = '', x.scope
+  LOOP
+    PERFORM hub.uncount_start(each.queue, each.scope, each.rate, each.started_at);
+  END LOOP;
 END $$;
 
 -- Time after which a connection looks again for ready events that another transaction held: what released them may be no

@@ -145,6 +145,7 @@ DECLARE
   all_outcomes hub.outcome[];
   results text[];
   done int[];
+  filtered hub.events[] := '{}';
   has_follow_ups boolean;
   beyond bigint[] := '{}';
   follow_ups json;
@@ -211,8 +212,7 @@ BEGIN
     names := names || '~'::text;
     amounts := amounts || 0::float8;
     IF o."isFiltered" THEN
-      PERFORM hub.uncount_start(ev.queue, '', ev.started_at);
-      PERFORM hub.uncount_start(ev.queue, '=' || ev.key, ev.started_at);
+      filtered := filtered || ev;
     ELSIF NOT o.status = ANY('{suspended,released}') AND NOT coalesce(o."isCancelled", false) THEN
       queues := queues || ev.queue;
       names := names || 'd'::text;
@@ -253,6 +253,7 @@ BEGIN
   END LOOP;
   PERFORM hub.count_all(t, queues, names, amounts);
   FOREACH each IN ARRAY ended LOOP PERFORM hub.retain(each, limits, t); END LOOP;
+  IF cardinality(filtered) > 0 THEN PERFORM hub.uncount_starts(filtered); END IF;
   IF cardinality(freed) > 0 THEN PERFORM hub.notify_work(freed); END IF;
   RETURN array_to_json(results);
 END $$;
