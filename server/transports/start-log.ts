@@ -19,8 +19,8 @@ export class StartLog {
   /** Oldest first. Without the first one, they have fewer than `max` starts. */
   readonly #groups: Group[] = [];
   #total = 0;
-  /** There were earlier starts, which no longer matter under this rate. */
-  #isCut = false;
+  /** Time of the last start that is not known, since it did not matter under its rate. */
+  #cutAt = Number.NEGATIVE_INFINITY;
 
   constructor(rate: RateLimit) {
     this.#rate = rate;
@@ -35,7 +35,8 @@ export class StartLog {
       log.#groups.push({ from: at + offset, at: at + offset, count });
       log.#total += count;
     }
-    log.#isCut = log.#total >= max || log.#groups.length >= 2 * maxGroups;
+    const mayBeCut = log.#total >= max || log.#groups.length >= 2 * maxGroups;
+    if (mayBeCut) log.#cutAt = log.#groups[0]?.at ?? log.#cutAt;
     return log;
   }
 
@@ -47,25 +48,19 @@ export class StartLog {
   /** Time from which the next start is allowed; may be in the past. */
   get openAt(): number {
     const [oldest] = this.#groups;
-    if (oldest === undefined || this.#total < this.#rate.max) return Number.NEGATIVE_INFINITY;
-    return oldest.at + this.#rate.perMs;
+    // As many as matter may have been at the time of the cut.
+    const at = oldest === undefined || this.#total < this.#rate.max ? this.#cutAt : oldest.at;
+    return at + this.#rate.perMs;
   }
 
   /** Time from which the rate no longer depends on the starts. */
   get forgetAt(): number {
-    return (this.#groups.at(-1)?.at ?? Number.NEGATIVE_INFINITY) + this.#rate.perMs;
+    return (this.#groups.at(-1)?.at ?? this.#cutAt) + this.#rate.perMs;
   }
 
   /** Changes the rate. Earlier starts count. */
   setRate(rate: RateLimit): void {
-    const { max, perMs } = this.#rate;
     this.#rate = rate;
-    const [oldest] = this.#groups;
-    if (oldest !== undefined && this.#isCut && (max !== rate.max || perMs !== rate.perMs)) {
-      // The starts before it are not known: as many as matter may have been at its time.
-      this.#total += Math.max(0, rate.max - oldest.count);
-      oldest.count = Math.max(oldest.count, rate.max);
-    }
     this.#cut();
   }
 
@@ -88,7 +83,7 @@ export class StartLog {
   /** Takes back a start. @param at its time, or a later one before the next start */
   uncountStart(at: number): void {
     // Of the starts of a group only the last one is known. The time of an event has whole milliseconds.
-    const index = this.#groups.findLastIndex(({ from }, place) => from <= (place === 0 ? at + 1 : at));
+    const index = this.#groups.findLastIndex(({ from }, place) => (place === 0 ? from < at + 1 : from <= at));
     const group = this.#groups[index];
     if (group === undefined) return;
     group.count -= 1;
@@ -102,7 +97,7 @@ export class StartLog {
       if (this.#total - oldest.count < this.#rate.max && !isOver) return;
       this.#groups.shift();
       this.#total -= oldest.count;
-      this.#isCut = true;
+      this.#cutAt = oldest.at;
     }
   }
 }
