@@ -71,6 +71,8 @@ export class Database {
   readonly #name: SchemaName;
   readonly #reads = new TickBatch<Read, ReadReply>(readLimits, (reads) => this.#readAll(reads));
   readonly #quickReads = new TickBatch<Read, ReadReply>(readLimits, (reads) => this.#readAll(reads));
+  /** Pool of the last statement. */
+  #lastPool: PostgresPool | undefined;
   /** Statements of calls, by function and number of arguments. */
   readonly #calls = new Map<string, Statement>();
   /** Statements may have names: none was lost yet, as behind a pooler that changes sessions. */
@@ -165,7 +167,7 @@ export class Database {
     const late = new Promise<never>((_, reject) => {
       limit.signal.addEventListener('abort', () => {
         session?.giveUp?.();
-        this.#noAnswer(limitMs, session).then(reject, reject);
+        reject(this.#noAnswer(limitMs, session));
       });
     });
     try {
@@ -175,13 +177,14 @@ export class Database {
     }
   }
 
-  async #noAnswer(limitMs: number, session: Session | undefined): Promise<TransportUnavailableError> {
-    const { waitingCount = 0, options: { max = 10 } = {} } = await this.pool();
-    if (session !== undefined || waitingCount === 0) {
-      return new TransportUnavailableError(`Postgres did not answer within ${limitMs} ms`);
-    }
-    const problem = `the ${max} connections of the pool were in use for ${limitMs} ms`;
-    return new TransportUnavailableError(problem, undefined, 'raise its max, or release what the application holds');
+  #noAnswer(limitMs: number, session: Session | undefined): TransportUnavailableError {
+    const problem = `Postgres did not answer within ${limitMs} ms`;
+    const { waitingCount = 0, options: { max = 10 } = {} } = this.#lastPool ?? {};
+    if (session !== undefined || waitingCount === 0) return new TransportUnavailableError(problem);
+    // The application may hold them, or the server may answer none of them.
+    const advice = 'repeat the call when it is available again, or raise the max of the pool';
+    const waiting = `${problem}, while calls waited for one of the ${max} connections of the pool`;
+    return new TransportUnavailableError(waiting, undefined, advice);
   }
 
   async #runRepeatedly(
@@ -194,7 +197,8 @@ export class Database {
       const isPrepared = name !== undefined && this.#mayPrepare;
       try {
         await this.ready();
-        const queryable = session ?? (await this.pool());
+        this.#lastPool = await this.pool();
+        const queryable = session ?? this.#lastPool;
         const values = [...args];
         return (await (isPrepared ? queryable.query({ name, text, values }) : queryable.query(text, values))).rows;
       } catch (error) {

@@ -165,7 +165,8 @@ it('a call for which the pool has no connection says so, and how many there are'
   await shop.publish([envelope('order')]);
   const held = await Promise.all([shared.connect(), shared.connect()]);
   await expect(shop.publish([envelope('order')])).rejects.toThrow(
-    'the 2 connections of the pool were in use for 1000 ms; raise its max, or release what the application holds',
+    'within 1000 ms, while calls waited for one of the 2 connections of the pool; repeat the call when it is available ' +
+      'again, or raise the max of the pool',
   );
   for (const client of held) client.release();
   expect(await shop.publish([envelope('order')])).toHaveLength(1);
