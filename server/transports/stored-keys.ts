@@ -29,7 +29,7 @@ export function errorsKey(type: string): string {
 }
 /** Name of the log with the actions of operators. */
 export const auditLog = 'hubline:audit';
-/** Name of the log with what came of them. */
+/** Name of the log with their outcomes. */
 export const auditOutcomesLog = 'hubline:audit-outcomes';
 /** Name of the log that announces changes of the pauses. */
 export const pausesLog = 'hubline:pauses';

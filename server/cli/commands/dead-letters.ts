@@ -1,3 +1,4 @@
+import { HubError } from '../../errors.js';
 import type { Hub } from '../../hub/hub.js';
 import type { DeadLetter } from '../../hub/introspection/dead-letters.js';
 import type { ErrorGroup } from '../../hub/introspection/error-groups.js';
@@ -94,11 +95,15 @@ export async function replay(
       ? { id: only.id, service: only.service }
       : { ...many, ...(error !== undefined && { errorGroup: error }) };
   const failures: string[] = [];
+  let code: string | undefined;
   const replayAll = async (): Promise<number> => {
     let tried = 0;
     for (const { id, service } of found) {
       if (signal.aborted) break;
-      await hub.replay(id, { service }).catch((error: unknown) => failures.push(`${id}: ${messageOf(error)}`));
+      await hub.replay(id, { service }).catch((error: unknown) => {
+        failures.push(`${id}: ${messageOf(error)}`);
+        if (HubError.is(error)) code = error.code;
+      });
       tried += 1;
       if (isBulk) terminal.progress(tried, found.length);
     }
@@ -107,6 +112,7 @@ export async function replay(
   const tried = await audited(hub, 'replay', target, actor, replayAll, (count) => ({
     done: count - failures.length,
     failed: failures.length,
+    ...(code !== undefined && count === 1 && { code }),
   }));
   const replayed = tried - failures.length;
   if (json) terminal.json({ replayed, failures });

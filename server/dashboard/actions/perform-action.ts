@@ -190,14 +190,15 @@ async function performMany(
   if (listed !== undefined && isPreview) return listed;
   const page = ids ?? listed?.ids.slice(0, maxIds) ?? [];
   const target = { ...targetOfMany(page), ...targetOfFilter(filter) };
-  const { done, failed } = await audited(
+  const { done, failed, defects } = await audited(
     hub,
     action,
     target,
     page.length === 0 ? {} : actor,
     () => performAll(page, (each) => perform(each, {})),
-    ({ done, failed }) => ({ done, failed: failed.length }),
+    (result) => ({ done: result.done, failed: result.failed.length + result.defects.length }),
   );
+  if (defects.length > 0) throw defects[0];
   if (listed === undefined) return { done, failed };
   return { done, failed, remaining: listed.ids.length - page.length, until: listed.until };
 }
@@ -207,23 +208,26 @@ function targetOfFilter(filter: ActionBody | undefined): object {
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
 }
 
+interface Performed extends Required<Pick<BulkBody, 'done' | 'failed'>> {
+  /** Errors that are no answer to the caller. */
+  readonly defects: readonly unknown[];
+}
+
 /** Returns the failures. The others are carried out: one bad event does not keep them from it. */
-async function performAll(
-  ids: readonly string[],
-  perform: (id: string) => Promise<void>,
-): Promise<Required<Pick<BulkBody, 'done' | 'failed'>>> {
+async function performAll(ids: readonly string[], perform: (id: string) => Promise<void>): Promise<Performed> {
   const failed: { id: string; code: string; message: string }[] = [];
+  const defects: unknown[] = [];
   const next = ids.values();
   const work = async (): Promise<void> => {
     for (const id of next) {
       await perform(id).catch((error: unknown) => {
-        if (!HubError.is(error)) throw error;
-        failed.push({ id, code: error.code, message: error.publicMessage });
+        if (HubError.is(error)) failed.push({ id, code: error.code, message: error.publicMessage });
+        else defects.push(error);
       });
     }
   };
   await Promise.all(Array.from({ length: maxAtOnce }, work));
-  return { done: ids.length - failed.length, failed };
+  return { done: ids.length - failed.length - defects.length, failed, defects };
 }
 
 async function servicesOfDeadLetter(hub: Hub, id: string): Promise<readonly string[]> {

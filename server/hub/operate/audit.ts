@@ -3,6 +3,7 @@ import { OptionChecker } from '../../options.js';
 import type { Redactor } from '../../redaction.js';
 import type { LogBounds, LogEntry } from '../../transports/bounded-log.js';
 import { workflowOf } from '../../transports/delivery.js';
+import { TransportUnavailableError } from '../../transports/errors.js';
 import { auditLog, auditOutcomesLog } from '../../transports/stored-keys.js';
 import type { Logger, TransportManager } from '../../transports/transport.js';
 
@@ -51,7 +52,7 @@ export interface AuditTarget {
 
 /** Result of an action. */
 export interface AuditOutcome {
-  /** Number of subjects on which it was carried out; 0 if there was nothing to do, as for a `cancel` of what has ended. */
+  /** Number of subjects on which it was carried out; 0 if there was nothing to cancel or resume. */
   readonly done: number;
   /** Number of subjects on which it failed. */
   readonly failed: number;
@@ -72,7 +73,7 @@ export interface AuditEntry {
   /** Redacted as the message of an error with the name `Audit`. */
   readonly reason?: string;
   readonly target: AuditTarget;
-  /** Absent until the action has ended, if its process ended before, and of looks: `payload` and `search`. */
+  /** Absent until the action has ended, if its process or the store was lost before, and for looks: `payload` and `search`. */
   readonly outcome?: AuditOutcome;
 }
 
@@ -110,9 +111,10 @@ interface Auditing {
 }
 
 /**
- * Carries an action out and records it before and after, unless nobody is named: none is carried out without an entry.
+ * Records an action, carries it out, and records its outcome; nothing is recorded if nobody is named. No action is carried
+ * out without an entry.
  *
- * @param outcomeOf returns what came of it. @default nothing to do if `act` resolved with `false`, done otherwise
+ * @param outcomeOf returns the outcome. @default nothing to do if `act` resolved with `false`, done otherwise
  */
 export async function audited<T>(
   parts: Auditing,
@@ -135,6 +137,8 @@ export async function audited<T>(
     await record(outcomeOf(result));
     return result;
   } catch (error) {
+    // The caller waits for no second call of a store that does not answer.
+    if (error instanceof TransportUnavailableError) throw error;
     await record({ done: 0, failed: 1, ...(HubError.is(error) && { code: error.code }) });
     throw error;
   }
@@ -207,7 +211,7 @@ function parseEntry(text: string): Omit<AuditEntry, 'sequence' | 'at'> | undefin
   return { action, by, via, target, ...(reason !== undefined && { reason }) } as Omit<AuditEntry, 'sequence' | 'at'>;
 }
 
-/** Returns the position of an entry, and what came of it. */
+/** Returns the position of an entry, and its outcome. */
 function parseOutcome({ text }: LogEntry): readonly [of: unknown, outcome: AuditOutcome | undefined] {
   const { of, outcome } = Object(parseOrUndefined(text)) as { readonly of?: unknown; readonly outcome?: unknown };
   const { done, failed, code } = Object(outcome) as Partial<Record<keyof AuditOutcome, unknown>>;
