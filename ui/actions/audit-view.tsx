@@ -44,7 +44,12 @@ export function AuditView({ monitor, navigation }: AuditViewProps): JSX.Element 
     return () => abort.abort();
   }, [loader]);
   return (
-    <ViewSection view="audit" store={monitor.store} hasTimes aside={<span class="panel-period">newest 1,000 actions</span>}>
+    <ViewSection
+      view="audit"
+      store={monitor.store}
+      hasTimes
+      aside={<span class="panel-period">newest 1,000 actions</span>}
+    >
       {loader === null ? (
         <EmptyState title="No access">
           <p>The audit needs an actions handler, and the right to read it.</p>
@@ -94,12 +99,12 @@ function AuditRow({ entry, now, query }: { entry: Entry; now: number; query: str
   );
 }
 
-/** Returns what came of an action: of looks, and of actions whose process ended before, nothing is recorded. */
+/** Returns the outcome of an action: looks, and actions whose process ended before, have none. */
 function outcomeText(outcome: Entry['outcome']): string {
   if (outcome === undefined) return '—';
   const { done, failed, code = '' } = outcome;
   if (failed > 0)
-    return done === 0 ? `failed ${code}` : `${formatCount(failed)} of ${formatCount(done + failed)} failed`;
+    return done === 0 ? `failed ${code}`.trim() : `${formatCount(failed)} of ${formatCount(done + failed)} failed`;
   return done === 0 ? 'nothing to do' : 'done';
 }
 

@@ -79,7 +79,7 @@ export function TypeActions(props: TypeActionsProps): JSX.Element | null {
     () => (isAll() ? [{ type: name }] : chosen.value.map(({ id }) => ({ type: name, errorGroup: id }))),
     {
       count: computed(() => (isAll() ? deadLetters : sumOf(chosen.value, (group) => group.deadLetters))),
-      until: now,
+      until: Math.max(now, ...groups.map(({ lastSeenAt }) => lastSeenAt)),
       ...(groups.length > 0 && { details: <LetterErrors groups={groups} chosen={chosen} now={now} /> }),
     },
   );
@@ -141,7 +141,7 @@ export function ErrorGroupActions({ group, now }: ErrorGroupActionsProps): JSX.E
   const type = eventType ?? workflow ?? '';
   const question = replayAllQuestion(type, () => [{ type, errorGroup: id }], {
     count: signal(deadLetters),
-    until: now,
+    until: Math.max(now, group.lastSeenAt),
     details: <ErrorFacts group={group} count={deadLetters} now={now} />,
   });
   return <ActionButton question={question} />;

@@ -3,6 +3,12 @@ export function sumOf<Item>(items: readonly Item[], of: (item: Item) => number):
   return items.reduce((sum, item) => sum + of(item), 0);
 }
 
+/** Returns the items from the one with the largest value on. Each value is computed once. */
+export function fromLargest<Item>(items: readonly Item[], numberOf: (item: Item) => number): readonly Item[] {
+  const valued = items.map((item) => ({ item, value: numberOf(item) }));
+  return valued.sort((a, b) => b.value - a.value).map(({ item }) => item);
+}
+
 /** Returns the items by a key, the keys and the items of each in their order. */
 export function groupBy<Item, Key>(
   items: readonly Item[],

@@ -97,12 +97,15 @@ export function useSorted<T>(
   const [chosen, setChosen] = useState({ column: first, isFlipped: false });
   const shown = useRef({ chosen, keys: new Map<string, number>() });
   const sortValue = columns[chosen.column] ?? (() => null);
-  const isText = items.some((item) => typeof sortValue(item) === 'string');
+  const values = new Map(items.map((item) => [item, sortValue(item)]));
+  const isText = items.some((item) => typeof values.get(item) === 'string');
   const isDown = isText === chosen.isFlipped;
   const holds = isActive && shown.current.chosen === chosen;
   const placeOf = (item: T): number => shown.current.keys.get(keyOf(item)) ?? Number.POSITIVE_INFINITY;
   const sorted = [...items].sort(
-    holds ? (a, b) => placeOf(a) - placeOf(b) || 0 : (a, b) => compareValues(sortValue(a), sortValue(b), isDown),
+    holds
+      ? (a, b) => placeOf(a) - placeOf(b) || 0
+      : (a, b) => compareValues(values.get(a) ?? null, values.get(b) ?? null, isDown),
   );
   shown.current = { chosen, keys: new Map(sorted.map((item, index) => [keyOf(item), index])) };
   const sort = (column: string): void =>

@@ -85,20 +85,22 @@ test('groups show their failures of the last 24 hours, and filter by release and
 });
 
 test('groups that fail more often than before come first, then new ones, then by their failures, whenever they last failed', async () => {
+  const now = SERVER_NOW + HOUR / 2;
   const every = (seconds: number) =>
     Array.from({ length: 10 }, (_, index) => ({
-      ...{ id: `4be0643f-${index}`, requestId: 'r', at: SERVER_NOW - (index + 1) * seconds * 1_000, attempt: 1 },
+      ...{ id: `4be0643f-${index}`, requestId: 'r', at: now - (index + 1) * seconds * 1_000, attempt: 1 },
     }));
   const hours = (count: number, failures: number) =>
     Array.from({ length: count }, (_, index) => ({ at: SERVER_NOW - index * HOUR, failures, attempts: 0 }));
-  const since = (ageMs: number) => ({ firstSeenAt: SERVER_NOW - ageMs });
+  const since = (ageMs: number) => ({ firstSeenAt: now - ageMs });
   const api = createFakeApi([]);
-  const old = { lastSeenAt: SERVER_NOW - HOUR, message: '' };
+  api.serverNow = now;
+  const old = { lastSeenAt: now - HOUR, message: '' };
   api.groups = [
     // At the rate that it has always had.
     groupOf('a', {
       ...old,
-      lastSeenAt: SERVER_NOW,
+      lastSeenAt: now,
       name: 'Steady',
       newest: every(36),
       history: hours(24, 100),
@@ -107,11 +109,23 @@ test('groups that fail more often than before come first, then new ones, then by
     groupOf('b', { ...old, name: 'Rare', history: hours(2, 1), ...since(60 * HOUR) }),
     groupOf('c', { ...old, name: 'New', history: hours(1, 5), ...since(HOUR) }),
     groupOf('d', { ...old, name: 'Rising', newest: every(24), history: hours(24, 5), ...since(60 * HOUR) }),
+    // Many more than the newest ones.
+    groupOf('f', { ...old, name: 'Storm', newest: every(0.01), history: hours(1, 50_000), ...since(60 * HOUR) }),
+    // By another clock.
+    groupOf('g', { ...old, name: 'Ahead', newest: every(36), history: hours(1, 40), ...since(-500) }),
     // It began with this rate.
     groupOf('e', { ...old, name: 'Young', newest: every(36), history: hours(2, 50), ...since(HOUR) }),
   ];
   page = await openPage(api, '#/errors');
-  expect(rows()).toEqual(['Rising rising: 10 in 4 min ', 'Young new in 24 h', 'New new in 24 h', 'Steady ', 'Rare ']);
+  expect(rows()).toEqual([
+    'Storm rising: 28/s ',
+    'Rising rising: 2.5/min ',
+    'Young new in 24 h',
+    'Ahead new in 24 h',
+    'New new in 24 h',
+    'Steady ',
+    'Rare ',
+  ]);
 });
 
 test('an open group stays open while it grows, with the newest failures', async () => {

@@ -3,13 +3,12 @@ import { useState } from 'preact/hooks';
 import type { ErrorGroup, ErrorHour, GroupedFailure, ReleaseIntrospection } from '../../server/dashboard/protocol.js';
 import { ErrorGroupActions } from '../actions/subject-actions.js';
 import { latestRelease } from '../charts/release-marks.js';
-import { formatAge } from '../format/duration.js';
-import { counted, formatCount } from '../format/number.js';
+import { counted, formatCount, formatRate } from '../format/number.js';
 import { Segments } from '../shared/choices.js';
 import { Count } from '../shared/counts.js';
 import { Icon } from '../shared/icon.js';
 import { IdLink, type IdLinkProps, TypeLink } from '../shared/links.js';
-import { sumOf } from '../shared/lists.js';
+import { fromLargest, sumOf } from '../shared/lists.js';
 import { Ago } from '../shared/times.js';
 import { HourLine } from '../shared/trend-chart.js';
 import { LoadedView } from '../shared/view-section.js';
@@ -64,7 +63,8 @@ export function Errors({ monitor, navigation }: ErrorsProps): JSX.Element {
   );
 }
 
-const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
 /** Returns the terminal failures of the current hour and the 23 before it, the current one last. */
@@ -85,16 +85,29 @@ function isNew(
   return !isOther && firstSeenAt >= (release?.startedAt ?? now - DAY_MS);
 }
 
-/** Fewest failures that can be a rise. */
+/** Returns the terminal failures of the last 24 hours. */
+function failures24h({ history }: ErrorGroup, now: number): number {
+  return sumOf(history, ({ at, failures }) => (at > now - DAY_MS ? failures : 0));
+}
+
+/** Fewest failures within an hour that can be a rise. */
 const RISE = 5;
 
-/** Returns the newest failures with their time, if that is at most an hour and a third of what 24 hours had on average. */
-function riseOf({ newest, history, firstSeenAt }: ErrorGroup, now: number): string | null {
-  const spanMs = Math.max(60_000, now - (newest.at(-1)?.at ?? 0));
-  const knownMs = Math.min(DAY_MS, now - firstSeenAt);
-  const average = sumOf(bars24h(history, now), Number) / knownMs;
-  const isRise = newest.length >= RISE && spanMs <= HOUR_MS && newest.length > 3 * average * spanMs;
-  return isRise ? `${newest.length} in ${formatAge(spanMs)}` : null;
+/**
+ * Returns the failures per second of a group that fails more than three times as often as it did on average in the last
+ * 24 hours: by its newest failures, and by the current hour, since many failures soon replace the newest ones.
+ */
+function riseOf(group: ErrorGroup, now: number): number | null {
+  const { newest, history, firstSeenAt } = group;
+  const spanMs = now - (newest.at(-1)?.at ?? 0);
+  const hour = history.find(({ at }) => at === now - (now % HOUR_MS));
+  if (newest.length < RISE || spanMs > HOUR_MS) return null;
+  const recent = Math.max(
+    newest.length / Math.max(spanMs, MINUTE_MS),
+    (hour?.failures ?? 0) / Math.max(now % HOUR_MS, 5 * MINUTE_MS),
+  );
+  const average = failures24h(group, now) / Math.min(DAY_MS, Math.max(HOUR_MS, now - firstSeenAt));
+  return recent > 3 * average ? recent * 1_000 : null;
 }
 
 /** Returns groups in the order of attention: those that rise, new ones, then by their failures of the last 24 hours. */
@@ -103,13 +116,12 @@ export function byAttention(
   release: ReleaseIntrospection | undefined,
   now: number,
 ): readonly ErrorGroup[] {
-  const rankOf = (group: ErrorGroup): number => attention(group, release, now);
-  return groups.toSorted((a, b) => rankOf(b) - rankOf(a));
+  return fromLargest(groups, (group) => attention(group, release, now));
 }
 
 function attention(group: ErrorGroup, release: ReleaseIntrospection | undefined, now: number): number {
   const tier = (riseOf(group, now) === null ? 0 : 2) + Number(isNew(group, release, now));
-  return tier * 1e9 + sumOf(bars24h(group.history, now), Number);
+  return tier * 1e12 + failures24h(group, now);
 }
 
 function matches(
@@ -135,11 +147,11 @@ interface ErrorTableProps {
 }
 
 function ErrorTable({ groups, release, now, query }: ErrorTableProps): JSX.Element {
-  const [sorted, order] = useSorted(groups, ({ id }) => id, '', {
-    '': (group) => attention(group, release, now),
+  const [sorted, order] = useSorted(groups, ({ id }) => id, 'Attention', {
+    Attention: (group) => attention(group, release, now),
     Error: ({ name, message }) => message || name,
     In: ({ eventType, workflow }) => eventType ?? workflow ?? '',
-    'Failures, 24 h': ({ history }) => sumOf(bars24h(history, now), Number),
+    'Failures, 24 h': (group) => failures24h(group, now),
     'All failures': ({ failures }) => failures,
     'First seen': ({ firstSeenAt }) => firstSeenAt,
     'Last seen': ({ lastSeenAt }) => lastSeenAt,
@@ -225,7 +237,7 @@ export function GroupTags({ group, release, now }: Omit<ErrorRowsProps, 'query'>
   const rise = riseOf(group, now);
   return (
     <>
-      {rise !== null && <span class="tag is-new">rising: {rise}</span>}
+      {rise !== null && <span class="tag is-new">rising: {formatRate(rise)}</span>}
       {rise !== null && ' '}
       {isNew(group, release, now) && (
         <span class="tag is-new">{release === undefined ? 'new in 24 h' : `new since ${release.release}`}</span>
