@@ -50,7 +50,12 @@ export function Waits({ monitor, navigation }: WaitsProps): JSX.Element {
         const others = waits.filter(({ step }) => step.kind !== 'approval');
         return (
           <>
-            {isTruncated && <p class="muted">Not all waits of {formatCount(suspended)} suspended runs are listed.</p>}
+            {isTruncated && (
+              <p class="muted">
+                Waits of {formatCount(new Set(waits.map(runOf)).size)} of {formatCount(suspended)} suspended runs are
+                listed.
+              </p>
+            )}
             <TablePart
               title="Approvals"
               note={formatCount(approvals)}
@@ -191,9 +196,9 @@ function Group({ name, waits, isTruncated, hasOldest, now, columns, ...rows }: G
   );
 }
 
-/** Returns the number of listed waits. There may be more if the list is cut. */
+/** Returns the number of waits. If the list is cut, it is that of the listed ones. */
 function listedText(count: number, isTruncated: boolean): string {
-  return formatCount(count) + (isTruncated ? ' or more' : '');
+  return formatCount(count) + (isTruncated ? ' listed' : '');
 }
 
 /** Wait in columns; on a phone, a sentence. */
@@ -236,6 +241,11 @@ function WaitRow({ wait, now, query, children }: RowProps & { children?: JSX.Ele
 
 function keyOf({ id, service, step }: WaitIntrospection): string {
   return JSON.stringify([id, service, step.kind, step.name]);
+}
+
+/** Returns the run that waits. Services run an event of their own each. */
+function runOf({ id, service }: WaitIntrospection): string {
+  return id + service;
 }
 
 /** Returns the step of a type or workflow that waits. */
