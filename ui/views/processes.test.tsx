@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { RunningHub } from '../api/decode-views.js';
 import { createFakeApi } from '../testing/fake-api.js';
 import { openPage } from '../testing/open-page.js';
-import { SERVER_NOW } from '../testing/test-data.js';
+import { countsOf, eventOf, SERVER_NOW } from '../testing/test-data.js';
 
 function hubOf(id: string, service: string, host: string, process?: string): RunningHub {
   const state = { pid: 7, version: '0.1.0', startedAt: SERVER_NOW, active: 1, slots: 10, heapBytes: 7 * 1_048_576 };
@@ -56,4 +56,24 @@ test('what a process handles stays open while others start and end', async () =>
   await page.poll();
   expect(screen.getAllByText('1 event type')).toContain(handles);
   expect(screen.getByRole('heading', { name: /2 hubs in 2 processes/ })).toBeTruthy();
+});
+
+test('the event types without a free slot stand above the processes and the chart', async () => {
+  const busy = { concurrency: 1 };
+  const types = Array.from({ length: 8 }, (_, index) => eventOf(`type ${index}`, countsOf(), busy));
+  const api = createFakeApi([...types, eventOf('stuck', countsOf(0, 0, { active: 1, pending: 2 }), busy)]);
+  api.processes = async () => {
+    const registrations = [{ events: ['stuck'], workflows: [] }];
+    return { now: SERVER_NOW, processes: [hubOf('a', 'mail', 'worker-1')], processCount: 1, registrations };
+  };
+  await openPage(api, '#/processes');
+  const titles = screen.getAllByRole('heading', { level: 3 }).map(({ textContent }) => textContent);
+  expect(titles.slice(0, 3)).toEqual([
+    'Slots of event types now, over all processes',
+    'Running processes 1 hub in 1 process',
+    'Durations, p95',
+  ]);
+  const slots = within(screen.getByRole('table', { name: 'Slots of event types' }));
+  expect(slots.getAllByRole('rowheader')[0]?.textContent).toBe('stuck full');
+  expect(slots.getAllByRole('rowheader')).toHaveLength(5);
 });

@@ -26,6 +26,8 @@ const COLUMNS = ['Process', 'Heap', 'Loop busy', 'Service', 'Release', 'Slots ta
 
 /** Number of processes that are shown first. */
 const SHOWN_PROCESSES = 20;
+/** Number of event types that are shown first: those without a free slot, and what is above the processes. */
+const SHOWN_TYPES = 5;
 
 /** View of the running hubs, their handlers and what they handle. */
 export function Processes({ monitor, navigation }: ProcessesProps): JSX.Element {
@@ -52,6 +54,7 @@ export function Processes({ monitor, navigation }: ProcessesProps): JSX.Element 
             </p>
           )}
           <LostProcesses lost={lost} now={now} />
+          <TypeSlots monitor={monitor} query={navigation.query.value} />
           <RunningProcesses
             hubs={processes}
             registrations={registrations}
@@ -60,7 +63,6 @@ export function Processes({ monitor, navigation }: ProcessesProps): JSX.Element 
             pauses={monitor.store.health.value?.paused ?? []}
           />
           <Durations monitor={monitor} navigation={navigation} />
-          <TypeSlots monitor={monitor} query={navigation.query.value} />
           <Releases monitor={monitor} />
         </>
       )}
@@ -144,7 +146,7 @@ function TypeSlots({ monitor, query }: PartProps): JSX.Element {
       columns={['Event type', 'Slots taken', 'Pending', 'Oldest']}
       class="slots-table"
       items={types}
-      limit={SHOWN_PROCESSES}
+      limit={SHOWN_TYPES}
       noun="event types"
     >
       {({ row, slots: { taken, all, isFull } }) => {
@@ -152,7 +154,7 @@ function TypeSlots({ monitor, query }: PartProps): JSX.Element {
         return (
           <tr key={row.type}>
             <th scope="row">
-              <TypeLink class="view-table-name" type={row.type} query={query} />
+              <TypeLink class="view-table-name" type={row.type} query={query} />{' '}
               {isFull && <span class="tag is-full">full</span>}
             </th>
             <ViewTableCell label="Slots taken">
@@ -315,12 +317,12 @@ function Handled({ handles, query }: HandledProps): JSX.Element {
   const { events = [], workflows = [] } = handles ?? {};
   if (events.length + workflows.length === 0) return <>nothing; it only emits or reads</>;
   const counts = [
-    ...(events.length > 0 ? [counted(events.length, 'event type')] : []),
-    ...(workflows.length > 0 ? [counted(workflows.length, 'workflow')] : []),
+    events.length > 0 && counted(events.length, 'event type'),
+    workflows.length > 0 && counted(workflows.length, 'workflow'),
   ];
   return (
     <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
-      <summary>{counts.join(', ')}</summary>
+      <summary>{counts.filter(Boolean).join(', ')}</summary>
       {/* Thousands of closed names would cost each poll more than the rest of the view. */}
       {isOpen && (
         <ul class="handled">
