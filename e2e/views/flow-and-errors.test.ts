@@ -40,6 +40,8 @@ test('the map of the flow has the counts of a ledger, opens panels, and reads as
   if (isPhone) await asList.click();
   await expect(list.getByRole('link', { name: 'order.paid' })).toContainText('33.3%');
   await expectAccessible(page);
+  // Each line has a head.
+  await expect(page.locator('svg:has(marker) > path').first()).toHaveCSS('marker-end', /url/);
   await asList.click();
   const source = (name: string): Locator => list.locator(':scope > li').filter({ hasText: new RegExp(`^${name}`) });
   // 12 of 12, 8 and 4 events in at most 6 minutes.

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { countsOf, eventOf, periodOf, recentOf, workflowOf } from '../testing/test-data.js';
 import { type FlowSource, flowGraph, flowId, MAX_NODES } from './flow-graph.js';
-import { layoutFlow } from './flow-layout.js';
+import { HEAD_LENGTH, layoutFlow } from './flow-layout.js';
 
 const empty: FlowSource = { events: [], workflows: [], schedules: [], serviceOf: new Map() };
 
@@ -55,7 +55,7 @@ test('a type that no process handles stands beside what it leads to', () => {
 
 test('thousands of types are groups of a prefix, with their sums', () => {
   const events = Array.from({ length: 5_000 }, (_, index) =>
-    eventOf(`area${index % 50}.type${index}`, countsOf(1), {
+    eventOf(`area${index % 50}.type${index}`, countsOf(1, 0, { pending: 2, suspended: 1 }), {
       recent: recentOf(periodOf(2, 1)),
       ...(index % 50 === 0 && { onSuccess: `area1.type${index + 1}` }),
     }),
@@ -64,7 +64,8 @@ test('thousands of types are groups of a prefix, with their sums', () => {
   expect(nodes).toHaveLength(50);
   expect(
     nodes.every(
-      ({ kind, size, received, failed }) => kind === 'group' && size === 100 && received === 300 && failed === 100,
+      ({ kind, size, received, failed, pending, suspended }) =>
+        kind === 'group' && size === 100 && received === 300 && failed === 100 && pending === 100 && suspended === 100,
     ),
   ).toBe(true);
   expect(edges).toEqual([{ from: 'group  area0', to: 'group  area1', relation: 'success', count: 200 }]);
@@ -109,6 +110,19 @@ test('an edge that passes a column stays clear of the nodes above and below it',
   for (const { y, height } of passed) {
     expect(Math.min(Math.abs(lane - y), Math.abs(lane - y - height))).toBeGreaterThanOrEqual(8);
   }
+});
+
+test('an edge ends before its node, with room for its head', () => {
+  const events = [eventOf('a', countsOf(1), { onSuccess: 'b' }), eventOf('b', countsOf(1))];
+  const { nodes, edges } = layoutFlow(flowGraph({ ...empty, events, serviceOf: new Map() }), 1_200);
+  const end = nodes.find(({ node }) => node.name === 'b');
+  const [x, y] =
+    edges[0]?.path
+      .split(/[ MCH]/)
+      .slice(-2)
+      .map(Number) ?? [];
+  expect(x).toBe((end?.x ?? 0) - HEAD_LENGTH);
+  expect(y).toBe((end?.y ?? 0) + (end?.height ?? 0) / 2);
 });
 
 interface Area {

@@ -10,7 +10,10 @@ export interface FlowCounts {
   readonly received: number;
   readonly completed: number;
   readonly failed: number;
+  /** Events and runs that have not ended, apart from those that are suspended. */
   readonly pending: number;
+  /** Runs that wait and hold no process. */
+  readonly suspended: number;
 }
 
 /** Event type, workflow, schedule or group of them. */
@@ -23,12 +26,12 @@ export interface FlowNode extends FlowCounts {
   readonly isPaused: boolean;
   /** It needs attention, apart from failures. */
   readonly needsAttention: boolean;
-  /** Last due time of a schedule, in epoch milliseconds. */
+  /** Next due time of a schedule, in epoch milliseconds. */
   readonly dueAt?: number | undefined;
   /** Number of event types and workflows in a group; 1 of others. */
   readonly size: number;
   /** Counts since the start, whose growth moves the dots. */
-  readonly total: Omit<FlowCounts, 'pending'>;
+  readonly total: Omit<FlowCounts, 'pending' | 'suspended'>;
 }
 
 /** Way that events take. */
@@ -49,7 +52,10 @@ export interface FlowGraph {
 type FlowItem = {
   readonly [Name in 'onSuccess' | 'onFailure' | 'onComplete' | 'paused']?: EventOverview[Name] | undefined;
 } & {
-  readonly metrics: Pick<EventOverview['metrics'], 'received' | 'completed' | 'failed' | 'cancelled' | 'pending'>;
+  readonly metrics: Pick<
+    EventOverview['metrics'],
+    'received' | 'completed' | 'failed' | 'cancelled' | 'pending' | 'suspended'
+  >;
   readonly recent?: { readonly last5Min: PeriodCounts };
   readonly needsAttention?: boolean;
 };
@@ -107,7 +113,8 @@ function wholeGraph({ events, workflows, schedules, serviceOf }: FlowSource): Fl
       received,
       completed,
       failed,
-      pending: metrics.pending,
+      pending: metrics.pending - metrics.suspended,
+      suspended: metrics.suspended,
       total: { received: metrics.received, completed: metrics.completed, failed: metrics.failed - metrics.cancelled },
     });
     follow(id, item.onSuccess, 'success', completed);
@@ -126,7 +133,7 @@ function wholeGraph({ events, workflows, schedules, serviceOf }: FlowSource): Fl
       edges.push({ from: flowId('workflow', parent), to, relation: 'invoke', count: null });
     }
   }
-  for (const { name, service, emit, start, paused, lastDueAt } of schedules) {
+  for (const { name, service, emit, start, paused, nextDueAt } of schedules) {
     const id = flowId('schedule', name);
     nodes.set(id, {
       id,
@@ -137,7 +144,8 @@ function wholeGraph({ events, workflows, schedules, serviceOf }: FlowSource): Fl
       needsAttention: false,
       size: 1,
       pending: 0,
-      dueAt: lastDueAt,
+      suspended: 0,
+      dueAt: nextDueAt,
       ...NONE,
       total: NONE,
     });
@@ -205,6 +213,7 @@ type Group = { -readonly [Name in Exclude<keyof FlowNode, 'total'>]: FlowNode[Na
 function join(group: Group, node: FlowNode): void {
   group.isPaused &&= node.isPaused;
   group.needsAttention ||= node.needsAttention;
-  for (const name of ['size', 'received', 'completed', 'failed', 'pending'] as const) group[name] += node[name];
+  for (const name of ['size', 'received', 'completed', 'failed', 'pending', 'suspended'] as const)
+    group[name] += node[name];
   for (const name of ['received', 'completed', 'failed'] as const) group.total[name] += node.total[name];
 }

@@ -16,6 +16,8 @@ const MAX_BELOW = 12;
 const MAX_BEND = 56;
 /** Distance of edges that share the gap between two rows. */
 const LANE_GAP = 3;
+/** Length of the head of an edge, which follows its path. */
+export const HEAD_LENGTH = 7;
 const HEAD = 40;
 const PADDING = 20;
 
@@ -205,7 +207,7 @@ function orderColumn(
  */
 function pathOf(from: PlacedNode, to: PlacedNode, crossed: readonly Column[], offset: number): string {
   const [x1, y1] = [from.x + from.width, from.y + NODE_HEIGHT / 2];
-  const [x4, y4] = [to.x, to.y + NODE_HEIGHT / 2];
+  const [x4, y4] = [to.x - HEAD_LENGTH, to.y + NODE_HEIGHT / 2];
   const [first, last] = [crossed[0], crossed.at(-1)];
   if (first !== undefined && last !== undefined) {
     const bottom = Math.min(...crossed.map((column) => column.bottom));

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { formatAgo } from '../format/duration.js';
+import { formatAhead } from '../format/duration.js';
 import { formatCount, formatPercent, formatRate } from '../format/number.js';
 import { Icon, type IconName } from '../shared/icon.js';
 import { viewPath } from '../state/navigation.js';
@@ -12,7 +12,7 @@ export interface FlowLinkProps {
   readonly now: number;
   /** It has room for a single fact. */
   readonly isLoose?: boolean;
-  /** Service, if it is not known from its place. */
+  /** Service in a list, empty if it is that of the node above; absent in a map, where the place tells it. */
   readonly service?: string;
   /** Text before its counts. */
   readonly note?: string;
@@ -24,7 +24,7 @@ export interface FlowLinkProps {
 
 /** Name of a node with its counts, which links to its panel or its view. */
 export function FlowLink({ node, now, isLoose, service, note, isRepeated, isOpen, query }: FlowLinkProps): JSX.Element {
-  const { kind, name, received, failed, completed, pending, dueAt, isPaused, needsAttention, size } = node;
+  const { kind, name, received, failed, completed, pending, suspended, dueAt, isPaused, needsAttention, size } = node;
   const ratio = failureRatio({ completed, failed, cancelled: 0 });
   // The current minute and the five before it.
   const seconds = 300 + (now % 60_000) / 1_000;
@@ -45,12 +45,18 @@ export function FlowLink({ node, now, isLoose, service, note, isRepeated, isOpen
         </span>
         {service && <span class="chip-count">{service}</span>}
         {size > 1 && <span class="chip-count">{formatCount(size)}</span>}
+        {suspended > 0 && !isRepeated && (
+          <span class="tag flow-waits">
+            {formatCount(suspended)}
+            <span class={service === undefined ? 'visually-hidden' : undefined}> suspended</span>
+          </span>
+        )}
       </span>
       <span class="flow-facts">
         {note && <span>{note}</span>}
         {!isRepeated && (
           <>
-            {dueAt !== undefined && <span>last {formatAgo(now - dueAt)}</span>}
+            {dueAt !== undefined && <span>next in {formatAhead(dueAt - now)}</span>}
             {/* A line has room for two facts, beside a name for one. */}
             {received > 0 && !(isLoose && failed + pending > 0) && <span>{formatRate(received / seconds)}</span>}
             {failed > 0 ? (

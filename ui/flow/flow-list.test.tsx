@@ -47,7 +47,7 @@ test('sources with trouble come first and stay, and types without links are show
   const types = [...alone, eventOf('counted', countsOf(300), busy), ordered, eventOf('paid', countsOf(300), busy)];
   const api = createFakeApi([...types, failingOf('declined', 30, 10)]);
   const { introspection } = api;
-  const due = { emit: 'counted', catchUp: 'last' as const, processes: 1, lastDueAt: SERVER_NOW - 60_000 };
+  const due = { emit: 'counted', catchUp: 'last' as const, processes: 1, nextDueAt: SERVER_NOW + 60_000 };
   api.introspection = async (...args) => {
     const response = await introspection(...args);
     const schedules = [{ name: 'hourly', service: 'shop', ...due }];
@@ -61,7 +61,7 @@ test('sources with trouble come first and stay, and types without links are show
     'declined, event8/min25.0% failed',
     'ordered, event1/s',
     'paid, eventon success1/s',
-    'hourly, scheduleshoplast 1 min ago',
+    'hourly, scheduleshopnext in 1 min',
     'counted, eventwhen due1/s',
   ]);
   // What begins to fail joins the list, and what has recovered stays where it was.
@@ -72,5 +72,22 @@ test('sources with trouble come first and stay, and types without links are show
   await page.click(screen.getByRole('button', { name: '12 without links' }));
   expect(names()).toHaveLength(17);
   expect(names()[0]).toBe('declined');
+  page.close();
+});
+
+test('a workflow shows how many of its runs are suspended, apart from those that are pending', async () => {
+  const api = createFakeApi([eventOf('ordered', countsOf(300), { onSuccess: 'paid' }), eventOf('paid', countsOf(300))]);
+  const { introspection } = api;
+  api.introspection = async (...args) => {
+    const response = await introspection(...args);
+    const metrics = countsOf(0, 0, { pending: 5, suspended: 3 });
+    const workflows = [workflowOf('fulfil', [], { metrics, trigger: 'paid' })];
+    return { ...response, introspection: { ...response.introspection, workflows } };
+  };
+  const page = await openPage(api, '#/flow');
+  expect(screen.getByText('suspended now')).toBeTruthy();
+  expect(screen.getByRole('link', { name: 'fulfil , workflow 3 suspended 2 pending' })).toBeTruthy();
+  await page.click(screen.getByRole('button', { name: 'List' }));
+  expect(screen.getByText('suspended').className).toBe('');
   page.close();
 });

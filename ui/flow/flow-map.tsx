@@ -3,7 +3,7 @@ import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { useWidth } from '../shared/use-element.js';
 import type { Navigation } from '../state/navigation.js';
 import type { FlowEdge, FlowGraph, FlowNode } from './flow-graph.js';
-import { LOOSE_HEIGHT, layoutFlow, type PlacedEdge } from './flow-layout.js';
+import { HEAD_LENGTH, LOOSE_HEIGHT, layoutFlow, type PlacedEdge, type PlacedService } from './flow-layout.js';
 import { FlowLink } from './flow-link.js';
 
 export interface FlowGraphProps {
@@ -29,38 +29,45 @@ export function FlowMap({ graph, navigation, now }: FlowGraphProps): JSX.Element
   const open = navigation.openType.value;
   return (
     <div ref={box} class="card flow-scroll">
-      <div class="flow" style={{ width: `${layout.width}px`, height: `${layout.height}px` }}>
-        {layout.services.map(({ service, x, y, width, height }) => (
-          <div key={service} class="flow-service" style={placeOf(x, y, width, height)}>
+      <div class="flow" style={placeOf({ x: 0, y: 0, ...layout })}>
+        {layout.services.map(({ service, ...place }) => (
+          <div key={service} class="flow-service" style={placeOf(place)}>
             <bdi>{service === '' ? 'Not handled' : service}</bdi>
           </div>
         ))}
         <svg class="flow-edges" viewBox={`0 0 ${layout.width} ${layout.height}`} aria-hidden="true">
-          {layout.edges.map(({ edge: { from, to, relation }, path }, index) => {
-            const count = graph.edges[index]?.count ?? null;
-            return (
-              <path
-                key={`${from} ${to} ${relation}`}
-                class={`flow-edge is-${relation}`}
-                // Where it is not counted, what it comes from or leads to says it.
-                data-any={(count ?? nodeOf.get(relation === 'schedule' ? to : from)?.received) !== 0}
-                d={path}
-                stroke-width={widthOf(count)}
-              />
-            );
-          })}
+          {/* In the colour of its edge; in browsers without `context-stroke`, in that of the map. */}
+          <marker id="flow-head" markerUnits="userSpaceOnUse" overflow="visible">
+            <path d={`M0-5 ${HEAD_LENGTH} 0 0 5Z`} fill="context-stroke" />
+          </marker>
+          {/* The lines of events over those of child runs and schedules. */}
+          {layout.edges
+            .map(({ edge: { from, to, relation }, path }, index) => {
+              const count = graph.edges[index]?.count ?? null;
+              return (
+                <path
+                  key={`${from} ${to} ${relation}`}
+                  class={`flow-edge is-${relation}`}
+                  // Where it is not counted, what it comes from or leads to says it.
+                  data-any={(count ?? nodeOf.get(relation === 'schedule' ? to : from)?.received) !== 0}
+                  d={path}
+                  stroke-width={widthOf(count)}
+                />
+              );
+            })
+            .reverse()}
         </svg>
         <div ref={dots} class="flow-dots" aria-hidden="true" />
         <ul aria-label="Event types, workflows and schedules">
-          {layout.nodes.map(({ node: { id }, x, y, width, height }) => {
+          {layout.nodes.map(({ node: { id }, ...place }) => {
             const node = nodeOf.get(id);
             return (
               node && (
-                <li key={id} class="flow-node" style={placeOf(x, y, width, height)}>
+                <li key={id} class="flow-node" style={placeOf(place)}>
                   <FlowLink
                     node={node}
                     now={now}
-                    isLoose={height === LOOSE_HEIGHT}
+                    isLoose={place.height === LOOSE_HEIGHT}
                     isOpen={node.kind === 'event' && node.name === open}
                     query={query}
                   />
@@ -74,8 +81,8 @@ export function FlowMap({ graph, navigation, now }: FlowGraphProps): JSX.Element
   );
 }
 
-function placeOf(x: number, y: number, width: number, height: number): Record<string, string> {
-  return { left: `${x}px`, top: `${y}px`, width: `${width}px`, height: `${height}px` };
+function placeOf({ x, y, width, height }: Omit<PlacedService, 'service'>): string {
+  return `left:${x}px;top:${y}px;width:${width}px;height:${height}px`;
 }
 
 /** Returns the width of an edge in pixels: each step is four times as many events. */
@@ -130,6 +137,5 @@ function moveDot(box: HTMLElement, path: string, delay: number, relation: FlowEd
   dot.style.offsetPath = `path("${path}")`;
   box.append(dot);
   const animation = dot.animate({ offsetDistance: ['0%', '100%'] }, { duration: DOT_MS, delay, fill: 'backwards' });
-  animation.onfinish = () => dot.remove();
-  animation.oncancel = () => dot.remove();
+  animation.onfinish = animation.oncancel = () => dot.remove();
 }

@@ -62,6 +62,9 @@ export function Flow({ monitor, navigation }: FlowProps): JSX.Element {
             <span class="is-invoke">invokes</span>
             <span class="is-schedule">schedule</span>
             <span class="is-none">no event in 5 min</span>
+            <bdi class="keys run-keys">
+              <span class="is-waited">suspended now</span>
+            </bdi>
           </p>
           <FlowMap graph={shown} navigation={navigation} now={now} />
         </>
@@ -138,6 +141,7 @@ function flowEvent({ type, details, last5Min, count, status }: EventRow): FlowSo
       failed: count('failed'),
       cancelled: count('cancelled'),
       pending: count('pending'),
+      suspended: count('suspended'),
     },
     recent: { last5Min },
   };
