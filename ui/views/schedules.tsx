@@ -13,8 +13,7 @@ import { StateLabel } from '../shared/states.js';
 import { Moment, MomentAndAge } from '../shared/times.js';
 import { useShown } from '../shared/use-element.js';
 import { ViewSection } from '../shared/view-section.js';
-import { useBounded, ViewTable, ViewTableCell, ViewTableNote } from '../shared/view-table.js';
-import { compareNames } from '../state/hub-store.js';
+import { useBounded, useSorted, ViewTable, ViewTableCell, ViewTableNote } from '../shared/view-table.js';
 import type { Monitor } from '../state/monitor.js';
 import type { Navigation } from '../state/navigation.js';
 import { describeProblem, problemKey } from '../state/problems.js';
@@ -29,12 +28,22 @@ const COLUMNS = ['Schedule', 'Starts', 'Repeats', 'Last', 'Outcome', 'Next', 'Pr
 /** View of the schedules of all services. */
 export function Schedules({ monitor, navigation }: SchedulesProps): JSX.Element {
   const { store } = monitor;
-  const schedules = [...store.schedules.value].sort(
-    (a, b) => compareNames(a.service, b.service) || compareNames(a.name, b.name),
-  );
+  const outlooks = new Map(monitor.outlooks.value?.body?.schedules.map((each) => [keyOf(each), each]));
+  const schedules = store.schedules.value.map((schedule): ShownSchedule => {
+    const { emit, start } = schedule;
+    const problems = (store.health.value?.problems ?? []).filter(({ eventType, workflow }) =>
+      emit === undefined ? workflow === start : eventType === emit,
+    );
+    return { ...schedule, outlook: outlooks.get(keyOf(schedule)), problems };
+  });
   const hidden = store.storedSchedules.value - schedules.filter(({ storedId }) => storedId !== undefined).length;
   const open = navigation.route.value.name;
-  const outlooks = new Map(monitor.outlooks.value?.body?.schedules.map((each) => [keyOf(each), each]));
+  const now = monitor.serverNow.value;
+  const [sorted, order] = useSorted(schedules, keyOf, 'Outcome', {
+    Schedule: ({ name }) => name,
+    // Those with a problem first.
+    Outcome: (schedule) => Number(hasFailed(schedule) || schedule.processes === 0 || schedule.problems.length > 0),
+  });
   return (
     <ViewSection
       view="schedules"
@@ -49,17 +58,15 @@ export function Schedules({ monitor, navigation }: SchedulesProps): JSX.Element 
         </>
       }
     >
-      <Outlook schedules={schedules} outlooks={outlooks} now={monitor.serverNow.value} />
-      <ViewTable caption="Schedules" columns={COLUMNS} class="schedules-table">
-        {schedules.map((schedule) => (
+      <Outlook schedules={schedules} now={now} />
+      <ViewTable caption="Schedules" columns={COLUMNS} class="schedules-table" order={order}>
+        {sorted.map((schedule) => (
           <ScheduleRow
             key={keyOf(schedule)}
             schedule={schedule}
-            outlook={outlooks.get(keyOf(schedule))}
             isOpen={schedule.name === open}
-            now={monitor.serverNow.value}
+            now={now}
             query={navigation.query.value}
-            problems={store.health.value?.problems ?? []}
           />
         ))}
       </ViewTable>
@@ -76,23 +83,34 @@ function keyOf({ service, name, storedId }: Pick<Schedule, 'service' | 'name' | 
   return JSON.stringify([service, name, storedId]);
 }
 
+interface ShownSchedule extends Schedule {
+  /** Absent before it is loaded, and in a snapshot. */
+  readonly outlook: DueTimes | undefined;
+  /** Problems of what the schedule starts. */
+  readonly problems: readonly Problem[];
+}
+
+/** Returns true if the last event or run of a schedule failed. */
+function hasFailed({ outlook }: ShownSchedule): boolean {
+  return outlook?.last?.status === 'failed';
+}
+
 const HOUR_MS = 3_600_000;
 const OUTLOOK_HOURS = 12;
 /** Number of schedules in the line of time before the user asks for all: those that are due first. */
 const SHOWN_LANES = 12;
 
 interface OutlookProps {
-  readonly schedules: readonly Schedule[];
-  readonly outlooks: ReadonlyMap<string, DueTimes>;
+  readonly schedules: readonly ShownSchedule[];
   readonly now: number;
 }
 
 /** Line of the next 12 hours, with a mark at each due time. */
-function Outlook({ schedules, outlooks, now }: OutlookProps): JSX.Element {
+function Outlook({ schedules, now }: OutlookProps): JSX.Element {
   const end = now + OUTLOOK_HOURS * HOUR_MS;
   const due = schedules
     .flatMap((schedule) => {
-      const { dueAt = [], isDense = false } = outlooks.get(keyOf(schedule)) ?? {};
+      const { dueAt = [], isDense = false } = schedule.outlook ?? {};
       const ahead = dueAt.filter((at) => at >= now && at <= end);
       return ahead.length === 0 ? [] : { schedule, ahead, isDense };
     })
@@ -117,7 +135,7 @@ function Outlook({ schedules, outlooks, now }: OutlookProps): JSX.Element {
           {shown.map(({ schedule, ahead, isDense }) => (
             <li key={keyOf(schedule)}>
               <span class="outlook-name" title={schedule.name}>
-                <bdi>{schedule.name}</bdi>
+                {hasFailed(schedule) && <StateLabel state="failed" />} <bdi>{schedule.name}</bdi>
                 <span class="visually-hidden">
                   {' '}
                   {isDense ? `more than ${ahead.length}` : ahead.length} times, next in{' '}
@@ -127,7 +145,7 @@ function Outlook({ schedules, outlooks, now }: OutlookProps): JSX.Element {
               <span class="outlook-lane" aria-hidden="true">
                 {isDense && (
                   <span class="outlook-dense" style={{ left: placeOf(ahead[0] ?? now) }}>
-                    {whenText(schedule, outlooks.get(keyOf(schedule)))}
+                    {whenText(schedule)}
                   </span>
                 )}
                 {!isDense &&
@@ -154,24 +172,20 @@ function Outlook({ schedules, outlooks, now }: OutlookProps): JSX.Element {
   );
 }
 
-function whenText({ cron, timeZone = 'UTC', everyMs }: Schedule, outlook: DueTimes | undefined): string {
+function whenText({ cron, timeZone = 'UTC', everyMs, outlook }: ShownSchedule): string {
   return outlook?.words ?? (everyMs === undefined ? `${cron}, ${timeZone}` : `every ${formatDuration(everyMs)}`);
 }
 
 interface ScheduleRowProps {
-  readonly schedule: Schedule;
-  /** Absent before it is loaded, and in a snapshot. */
-  readonly outlook: DueTimes | undefined;
+  readonly schedule: ShownSchedule;
   readonly isOpen: boolean;
   /** Current time in epoch milliseconds on the server's clock. */
   readonly now: number;
   /** Query that links retain. */
   readonly query: string;
-  /** Problems of the hub, one of which may hold what the schedule starts. */
-  readonly problems: readonly Problem[];
 }
 
-function ScheduleRow({ schedule, outlook, isOpen, now, query, problems }: ScheduleRowProps): JSX.Element {
+function ScheduleRow({ schedule, isOpen, now, query }: ScheduleRowProps): JSX.Element {
   const {
     name,
     description,
@@ -184,6 +198,8 @@ function ScheduleRow({ schedule, outlook, isOpen, now, query, problems }: Schedu
     nextDueAt,
     laterDueAt = [],
     paused,
+    outlook,
+    problems,
   } = schedule;
   const row = useShown<HTMLTableRowElement>(isOpen);
   const last = outlook?.last;
@@ -202,21 +218,19 @@ function ScheduleRow({ schedule, outlook, isOpen, now, query, problems }: Schedu
             workflow <TypeLink kind="workflow" type={start} query={query} />
           </>
         )}
-        {problems
-          .filter(({ eventType, workflow }) => (emit === undefined ? workflow === start : eventType === emit))
-          .map((problem) => {
-            const { icon, tone, fact } = describeProblem(problem, now);
-            return (
-              <ViewTableNote key={problemKey(problem)}>
-                <span class={`tone-${tone}`}>
-                  <Icon name={icon} /> {fact}
-                </span>
-              </ViewTableNote>
-            );
-          })}
+        {problems.map((problem) => {
+          const { icon, tone, fact } = describeProblem(problem, now);
+          return (
+            <ViewTableNote key={problemKey(problem)}>
+              <span class={`tone-${tone}`}>
+                <Icon name={icon} /> {fact}
+              </span>
+            </ViewTableNote>
+          );
+        })}
       </ViewTableCell>
       <ViewTableCell label="Repeats">
-        {whenText(schedule, outlook)}
+        {whenText(schedule)}
         {schedule.cron !== undefined && outlook?.words !== undefined && (
           <ViewTableNote>
             <code>{schedule.cron}</code>
@@ -226,7 +240,7 @@ function ScheduleRow({ schedule, outlook, isOpen, now, query, problems }: Schedu
       <ViewTableCell label="Last">
         {lastDueAt === undefined ? 'never' : <MomentAndAge at={lastDueAt} now={now} />}
       </ViewTableCell>
-      <ViewTableCell label="Outcome" isFailed={last?.status === 'failed'}>
+      <ViewTableCell label="Outcome" isFailed={hasFailed(schedule)}>
         {last === undefined ? UNKNOWN : <Outcome last={last} query={query} />}
       </ViewTableCell>
       <ViewTableCell label="Next">
