@@ -250,10 +250,10 @@ test('a type whose only slot is taken is not idle: in its row, its panel and amo
   await page.goto(`${origin}/#/processes?every=1`);
   const slots = page.getByRole('table', { name: 'Slots of event types' }).locator('tbody > tr');
   await expect(slots).toHaveCount(2);
-  await expect(slots.first()).toContainText(/^report\.duefull1 of 1/);
+  await expect(slots.first()).toContainText(/^report\.due full1 of 1/);
   // Pending events are those that have not ended.
   await expect(slots.first().locator('[data-label="Pending"]')).toHaveText('3');
-  await expect(slots.last()).toContainText(/^order\.paid0 of 4/);
+  await expect(slots.last()).toContainText(/^order\.paid 0 of 4/);
   const row = page.getByRole('row', { name: /pid/ });
   await expect(row.locator('[data-label="Release"]')).toHaveText('1.5.0');
   // On a phone, a release is a line below its name.
