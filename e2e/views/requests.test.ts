@@ -163,7 +163,7 @@ test.describe('in a shop on Redis', () => {
     await expect(page.getByRole('button', { name: 'Look up as an event or request id' })).toBeVisible();
     await search.press('Enter');
     await expect(page).toHaveURL(new RegExp(`#/requests/${requestId}`));
-    await expect(page.getByRole('heading', { name: new RegExp(`^\\S+ ${requestId}$`) })).toBeVisible();
+    await expect(page.getByRole('heading', { name: new RegExp(`^\\S+ in request ${requestId}$`) })).toBeVisible();
     const payment = traceRow(page, 'payment.requested');
     await expect(payment).toContainText('Failed');
     await expect(traceRow(page, 'Attempt 1')).toContainText('card declined in attempt 1');

@@ -101,7 +101,7 @@ function EventsBody({ monitor, navigation, focusRef }: Omit<EventsProps, 'search
         0 of {counted(rows.size, 'event type')} match the {isSearch ? 'search' : 'filter'}
         {isSearch && route.show !== 'all' && ' and the filter'}.
       </p>
-      <div class="empty-actions">
+      <div class="action-row">
         {other !== null && (
           <button type="button" class="button" onClick={() => navigation.go(other)}>
             Show it in {VIEW_LABEL[other.view]}

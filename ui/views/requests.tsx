@@ -38,12 +38,13 @@ export function RequestView({ monitor, navigation }: RequestViewProps): JSX.Elem
   const query = navigation.query.value;
   return (
     <section class="view" aria-labelledby="requests-title">
-      <div class="view-head request-head">
+      <div class="view-head">
         <button type="button" class="back" onClick={() => navigation.go({ view: 'events', name: null })}>
           <Icon name="back" /> Events
         </button>
         <h2 id="requests-title" class="section-title" tabIndex={-1}>
-          {subject === undefined ? 'Request' : <TypeLink {...subject} query={query} />}{' '}
+          {subject && <TypeLink {...subject} query={query} />}{' '}
+          <span class="panel-period">{subject ? 'in request' : 'Request'}</span>{' '}
           <bdi class="request-id">{trace?.requestId ?? id}</bdi>
         </h2>
       </div>
@@ -119,25 +120,31 @@ function Trace({ trace, id, transport, query }: TraceProps): JSX.Element {
       )}
       {trace.explanation !== undefined && <ExplanationList explanation={trace.explanation} now={now} query={query} />}
       <div class="card trace">
-        {(all.length > MIN_OVERVIEW || waits.length > 0 || zoom !== null) && (
-          <div class="trace-tools">
-            <div class="action-row">
-              {zoom !== null && (
-                <button type="button" class="chip" onClick={() => setZoom(null)}>
-                  <Icon name="back" /> Show all
-                </button>
-              )}
-              {(isCut || waits.length > 0) && (
-                <button type="button" class="button" onClick={() => setCut(!isCut)}>
-                  {isCut ? 'Show waits' : 'Collapse waits'}
-                </button>
-              )}
-              {isCut && <span class="panel-period">{formatDuration(totalMs(axis.cuts))} cut out</span>}
-            </div>
-            {/* It has the whole time, which the axis below cuts. */}
-            {!isCut && <TraceOverview rows={all} span={span} zoom={zoom} onZoom={setZoom} />}
+        <div class="trace-tools">
+          <div class="action-row">
+            {zoom !== null && (
+              <button type="button" class="chip" onClick={() => setZoom(null)}>
+                <Icon name="back" /> Show all
+              </button>
+            )}
+            {(isCut || waits.length > 0) && (
+              <button type="button" class="button" onClick={() => setCut(!isCut)}>
+                {isCut ? 'Show waits' : 'Collapse waits'}
+              </button>
+            )}
+            {isCut && <span class="panel-period">{formatDuration(totalMs(axis.cuts))} cut out</span>}
+            <p class="keys trace-keys" aria-hidden="true">
+              <span>waited</span>
+              <span class="is-completed">ran</span>
+              <span class="is-active">running</span>
+              <span class="is-failed">failed</span>
+            </p>
           </div>
-        )}
+          {/* It has the whole time, which the axis below cuts. */}
+          {!isCut && (all.length > MIN_OVERVIEW || waits.length > 0 || zoom !== null) && (
+            <TraceOverview rows={all} span={span} zoom={zoom} onZoom={setZoom} />
+          )}
+        </div>
         <TraceTable rows={rows} axis={axis} startedAt={span.from} onToggle={toggle} selected={id} query={query} />
       </div>
     </>

@@ -289,7 +289,7 @@ function turnFacts({ turn = {} }: StepIntrospection, common: string | undefined)
   return [
     model !== common && model,
     usage && `${formatCount(usage.promptTokens)} in, ${formatCount(usage.completionTokens)} out`,
-    usage?.cost !== undefined && `cost ${formatCost(usage.cost)}`,
+    usage?.cost !== undefined && `cost\u00a0${formatCost(usage.cost)}`,
     isToolError && 'the model received an error',
   ]
     .filter(Boolean)
