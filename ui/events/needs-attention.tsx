@@ -166,7 +166,9 @@ function ProblemLine({ problem, backlog, releases, now, query }: ProblemLineProp
     shortFact,
     details: others,
   } = describeProblem(problem, now, releases);
-  const details = (backlog === null ? others : [...others, backlog]).join(' · ');
+  const details = backlog === null ? others : [...others, backlog];
+  const [time, ...causes] = details;
+  const cause = causes.join(' · ');
   return (
     <li class={`problem is-${tone}${level ? ` is-${level}` : ''}`}>
       <Icon name={icon} />
@@ -180,8 +182,9 @@ function ProblemLine({ problem, backlog, releases, now, query }: ProblemLineProp
       )}
       <span class="problem-fact">{fact}</span>
       <span class="problem-short">{shortFact}</span>
-      <span class="problem-details" title={details}>
-        {details}
+      <span class="problem-details" title={details.join(' · ')}>
+        {cause && <span>{time} · </span>}
+        {cause || time}
       </span>
     </li>
   );
