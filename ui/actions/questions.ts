@@ -125,7 +125,7 @@ async function replayPages(
 }
 
 /** Event or run that is cancelled. */
-export type Cancelled = Pick<EventDetails, 'id' | 'kind' | 'type'>;
+type Cancelled = Pick<EventDetails, 'id' | 'type'> & Partial<Pick<EventDetails, 'kind'>>;
 
 export function cancelQuestion({ id, kind, type }: Cancelled): Question {
   const noun = kind === 'workflow' ? 'run' : 'event';

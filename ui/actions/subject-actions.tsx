@@ -7,7 +7,6 @@ import { sumOf } from '../shared/lists.js';
 import { ActionButton, useActions } from './actions.js';
 import { Contents } from './contents.js';
 import {
-  type Cancelled,
   cancelQuestion,
   decideQuestion,
   eraseQuestion,
@@ -30,7 +29,7 @@ export function EventActions({ event, query }: { event: EventDetails; query: str
     <>
       <div class="action-row">
         {isDeadLetter && <ActionButton question={replayQuestion(event)} />}
-        {endedAt === undefined && <CancelButton {...event} />}
+        {endedAt === undefined && <ActionButton question={cancelQuestion(event)} />}
         {endedAt !== undefined && forkSteps(event).length > 0 && <ActionButton question={forkQuestion(event, query)} />}
       </div>
       {actions.may('payload') && <Contents key={id} id={id} client={actions.client} />}
@@ -41,11 +40,6 @@ export function EventActions({ event, query }: { event: EventDetails; query: str
       )}
     </>
   );
-}
-
-/** Cancels an event or a run. */
-export function CancelButton(subject: Cancelled): JSX.Element {
-  return <ActionButton question={cancelQuestion(subject)} />;
 }
 
 /** Pauses or resumes a target. @param paused its own pause, or that of its services */
@@ -116,7 +110,7 @@ function LetterErrors({ groups, chosen, now }: LetterErrorsProps): JSX.Element {
                     chosen.value = groups.filter((each) => (each === group ? checked : chosen.value.includes(each)));
                   }}
                 />
-                <div>{facts}</div>
+                <span>{facts}</span>
               </label>
             ) : (
               facts

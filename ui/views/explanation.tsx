@@ -1,6 +1,7 @@
 import type { ComponentChildren, JSX } from 'preact';
 import type { Blocker } from '../../server/dashboard/protocol.js';
-import { CancelButton } from '../actions/subject-actions.js';
+import { ActionButton } from '../actions/actions.js';
+import { cancelQuestion } from '../actions/questions.js';
 import type { ShownExplanation } from '../api/decode-event.js';
 import { formatMoment, formatTime } from '../format/clock-time.js';
 import { formatAge, formatAgo, formatAhead, formatDuration } from '../format/duration.js';
@@ -30,7 +31,8 @@ export function ExplanationList({ explanation, now, query }: ExplanationListProp
       <ul>
         {blockers.map((blocker, index) => (
           <Line key={index} icon={ALARMING.includes(blocker.kind) ? 'triangle' : 'clock'}>
-            <BlockerFacts type={type} blocker={blocker} now={now} query={query} />
+            <BlockerFacts blocker={blocker} now={now} query={query} />
+            <HolderActions type={type} blocker={blocker} />
           </Line>
         ))}
         {blockers.length === 0 && <Line icon="check">Nothing holds it.</Line>}
@@ -55,15 +57,13 @@ function Line({ icon, children }: { icon: IconName; children: ComponentChildren 
 }
 
 export interface BlockerFactsProps {
-  /** Event type whose events hold the slots. */
-  readonly type: string;
   readonly blocker: Blocker;
   readonly now: number;
   readonly query: string;
 }
 
 /** Names what holds events or a run, with links to what has its slots. */
-export function BlockerFacts({ type, blocker, now, query }: BlockerFactsProps): JSX.Element {
+export function BlockerFacts({ blocker, now, query }: BlockerFactsProps): JSX.Element {
   const { runId, holders = [], processes = [] } = blocker;
   return (
     <>
@@ -78,9 +78,7 @@ export function BlockerFacts({ type, blocker, now, query }: BlockerFactsProps): 
       {holders.slice(0, MAX_HOLDERS).map(({ id, since }) => (
         <span key={id} class="explanation-holder">
           <IdLink id={id} name="event" query={query} />
-          {since !== undefined && ` for ${formatAge(now - since)}`}{' '}
-          {/* A limit of slots is that of an event type. Other holders may hold something else. */}
-          {blocker.kind === 'concurrency' && <CancelButton id={id} kind="event" type={type} />}
+          {since !== undefined && ` for ${formatAge(now - since)}`}
         </span>
       ))}
       {holders.length > MAX_HOLDERS && ` and ${formatCount(holders.length - MAX_HOLDERS)} more`}
@@ -90,6 +88,27 @@ export function BlockerFacts({ type, blocker, now, query }: BlockerFactsProps): 
         </span>
       ))}
     </>
+  );
+}
+
+export interface HolderActionsProps extends Pick<BlockerFactsProps, 'blocker'> {
+  /** Event type whose events hold the slots. */
+  readonly type: string;
+}
+
+/** Cancels an event that holds a slot. Absent for other blockers: their holders may hold something else. */
+export function HolderActions({ type, blocker: { kind, holders = [] } }: HolderActionsProps): JSX.Element | null {
+  if (kind !== 'concurrency') return null;
+  return (
+    <div class="action-row">
+      {holders.slice(0, MAX_HOLDERS).map(({ id }) => (
+        <ActionButton
+          key={id}
+          label={`Cancel event ${id.slice(0, 8)}`}
+          question={cancelQuestion({ id, type })}
+        />
+      ))}
+    </div>
   );
 }
 

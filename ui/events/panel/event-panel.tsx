@@ -16,7 +16,7 @@ import type { Loaded } from '../../state/loader.js';
 import type { Monitor } from '../../state/monitor.js';
 import type { Navigation } from '../../state/navigation.js';
 import { failureText, type StartedRelease } from '../../state/problems.js';
-import { BlockerFacts } from '../../views/explanation.js';
+import { BlockerFacts, HolderActions } from '../../views/explanation.js';
 import { backlogText } from '../backlog.js';
 import { StatusBadge } from '../event-columns.js';
 import { usePanelFocus } from '../event-focus.js';
@@ -86,9 +86,14 @@ function PanelStatus({ row, body, monitor, query }: PanelStatusProps): JSX.Eleme
           <Fragment key={`${service} ${blocker.kind}`}>
             <Fact label="Why">
               {event.services && `${service}: `}
-              <BlockerFacts type={event.type} blocker={blocker} now={serverNow} query={query} />
+              <BlockerFacts blocker={blocker} now={serverNow} query={query} />
             </Fact>
-            {REMEDY[blocker.kind] && <Fact label="To do">{REMEDY[blocker.kind]}</Fact>}
+            {REMEDY[blocker.kind] && (
+              <Fact label="To do">
+                {REMEDY[blocker.kind]}
+                <HolderActions type={event.type} blocker={blocker} />
+              </Fact>
+            )}
           </Fragment>
         ))}
         {backlog !== null && <Fact label="Backlog">{backlog}</Fact>}
