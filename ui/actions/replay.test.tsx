@@ -9,10 +9,10 @@ const HOUR = 3_600_000;
 
 afterEach(() => vi.unstubAllGlobals());
 
-function groupOf(message: string, deadLetters: number): ErrorGroup {
+function groupOf(message: string, deadLetters: number, lastSeenAt = SERVER_NOW - HOUR): ErrorGroup {
   return {
     ...{ id: message, eventType: 'order.paid', name: 'CardError', message, failures: 9, attempts: 9, deadLetters },
-    ...{ firstSeenAt: SERVER_NOW - 30 * HOUR, lastSeenAt: SERVER_NOW - HOUR, history: [], newest: [] },
+    ...{ firstSeenAt: SERVER_NOW - 30 * HOUR, lastSeenAt, history: [], newest: [] },
   };
 }
 
@@ -25,7 +25,7 @@ test('the dialog that replays dead letters has their errors, how many have which
   });
   const api = createFakeApi();
   api.events = [eventOf('order.paid', countsOf(3, 9, { deadLetters: 7 }))];
-  api.details = { errorGroups: [groupOf('card declined', 5), groupOf('no amount', 2), groupOf('replayed', 0)] };
+  api.details = { errorGroups: [groupOf('card declined', 5), groupOf('no amount', 2, SERVER_NOW - 60_000), groupOf('replayed', 0)] };
   api.introspection = async () => ({
     introspection: introspectionOf(api.events, {}, { actions: '/actions' }),
     // The header of a response has whole seconds.
@@ -39,9 +39,14 @@ test('the dialog that replays dead letters has their errors, how many have which
   expect(dialog.getByRole('button', { name: 'Replay 7 dead letters', hidden: true })).toBeTruthy();
   const errors = within(dialog.getByRole('list', { name: 'Their errors', hidden: true }));
   expect(errors.getAllByRole('listitem', { hidden: true }).map(({ textContent }) => textContent)).toEqual([
-    '×5CardErrorcard declinedfirst seen 1 d ago, last 1 h ago',
-    '×2CardErrorno amountfirst seen 1 d ago, last 1 h ago',
+    '×5CardErrorcard declinedlast seen 1 h ago, first 1 d ago',
+    '×2CardErrorno amountlast seen 1 min ago, first 1 d ago',
   ]);
+  // What still fails stands out.
+  expect(errors.getByText('1 min ago').parentElement?.className).toBe('tone-failed');
+  expect(errors.getByText('1 h ago').parentElement?.className).toBe('');
+  // The text of a label is phrasing content.
+  expect(document.querySelector('label :is(p, div)')).toBeNull();
   const [first, second] = errors.getAllByRole('checkbox', { hidden: true });
   await page.click(first as HTMLElement);
   const replay = dialog.getByRole('button', { name: 'Replay 2 dead letters', hidden: true });

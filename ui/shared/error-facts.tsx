@@ -13,20 +13,26 @@ export interface ErrorFactsProps {
   readonly children?: ComponentChildren;
 }
 
-/** Error of a group in three lines: how often and its name, its message, and when it was seen. */
+/** Age up to which an error still occurs. */
+const RECENT_MS = 5 * 60_000;
+
+/** Error of a group in three lines: how often and its name, its message, and when it was seen. May stand in a label. */
 export function ErrorFacts({ group, count, now, children }: ErrorFactsProps): JSX.Element {
   const { name, message, firstSeenAt, lastSeenAt } = group;
   return (
     <>
-      <p class="failure-head">
+      <span class="failure-head">
         <strong class="tone-failed">×{formatCount(count)}</strong>
         <span class="failure-name">{name}</span>
         {children}
-      </p>
-      <p class="failure-message">{message}</p>
-      <p class="view-table-note">
-        first seen <Ago at={firstSeenAt} now={now} />, last <Ago at={lastSeenAt} now={now} />
-      </p>
+      </span>
+      <span class="failure-message">{message}</span>
+      <span class="view-table-note">
+        <span class={now - lastSeenAt < RECENT_MS ? 'tone-failed' : undefined}>
+          last seen <Ago at={lastSeenAt} now={now} />
+        </span>
+        , first <Ago at={firstSeenAt} now={now} />
+      </span>
     </>
   );
 }
