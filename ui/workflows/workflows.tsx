@@ -71,7 +71,7 @@ const COLUMNS = [
   'Trend, 20 min',
   'Failed, 5 min',
   'Failure rate, 5 min',
-  'Pending, now',
+  'Waiting, now',
   'Suspended, now',
   'Running, now',
   'p50, 10 runs',
@@ -106,8 +106,8 @@ function WorkflowRow({ workflow, monitor, query }: WorkflowProps): JSX.Element {
       <ViewTableCell label="Failure rate, 5 min" isFailed={isFailing}>
         <span data-any={isFailing}>{formatPercent(counts ? failureRatio(counts) : null)}</span>
       </ViewTableCell>
-      <ViewTableCell label="Pending, now">
-        <Count value={pending} />
+      <ViewTableCell label="Waiting, now">
+        <Count value={Math.max(0, pending - suspended - active)} />
       </ViewTableCell>
       <ViewTableCell label="Suspended, now">
         <Count value={suspended} />
