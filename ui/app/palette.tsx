@@ -135,6 +135,9 @@ export function Palette({ store, navigation, actions, onClose }: PaletteProps): 
         ))}
       </div>
       {found.length === 0 && <p class="view-table-note">Nothing matches.</p>}
+      <p class="view-table-note" aria-hidden="true">
+        <kbd>↑ ↓</kbd> select <kbd>↵</kbd> open
+      </p>
     </dialog>
   );
 }
