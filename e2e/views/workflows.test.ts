@@ -127,7 +127,7 @@ test('on a phone, a workflow is two lines, and status, duration, age and id of a
   await expect(trend).toHaveAttribute('d', /^M\d/);
   const row = page.getByRole('row', { name: /^fulfil/ });
   await expect.poll(async () => (await row.boundingBox())?.height).toBeLessThan(90);
-  await expect(page.getByRole('columnheader', { name: 'Pending now' })).toBeVisible();
+  await expect(page.getByRole('columnheader', { name: 'Waiting now' })).toBeVisible();
   await page.getByRole('link', { name: 'fulfil' }).click();
   const run = page.getByRole('list', { name: 'Recent runs' }).getByRole('listitem').first();
   await expect(run.getByText('Completed', { exact: true })).toBeVisible();
