@@ -25,7 +25,9 @@ test('the dialog that replays dead letters has their errors, how many have which
   });
   const api = createFakeApi();
   api.events = [eventOf('order.paid', countsOf(3, 9, { deadLetters: 7 }))];
-  api.details = { errorGroups: [groupOf('card declined', 5), groupOf('no amount', 2, SERVER_NOW - 60_000), groupOf('replayed', 0)] };
+  api.details = {
+    errorGroups: [groupOf('card declined', 5), groupOf('no amount', 2, SERVER_NOW - 60_000), groupOf('replayed', 0)],
+  };
   api.introspection = async () => ({
     introspection: introspectionOf(api.events, {}, { actions: '/actions' }),
     // The header of a response has whole seconds.
