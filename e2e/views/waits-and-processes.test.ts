@@ -92,7 +92,7 @@ test('waits show run, tool, start, time limit and the code that approves', async
   await expect(page.locator('main')).not.toContainText('private');
 
   await approval.getByRole('link', { name: id.slice(0, 8) }).click();
-  await expect(page.getByRole('heading', { name: /^ticket\.opened [\da-f]{8}-/ })).toBeVisible();
+  await expect(page.getByRole('heading', { name: /^ticket\.opened in request [\da-f]{8}-/ })).toBeVisible();
   await expect(page.getByRole('row', { name: /turn 3/ })).toContainText('1,640 in, 212 out · cost 0.0021');
   await page.goBack();
   await hub.emit(decided, { approvalId, approved: true });

@@ -102,11 +102,7 @@ export function HolderActions({ type, blocker: { kind, holders = [] } }: HolderA
   return (
     <div class="action-row">
       {holders.slice(0, MAX_HOLDERS).map(({ id }) => (
-        <ActionButton
-          key={id}
-          label={`Cancel event ${id.slice(0, 8)}`}
-          question={cancelQuestion({ id, type })}
-        />
+        <ActionButton key={id} label={`Cancel event ${id.slice(0, 8)}`} question={cancelQuestion({ id, type })} />
       ))}
     </div>
   );

@@ -179,7 +179,7 @@ function Note({ text }: { text: string }): JSX.Element {
   return (
     <>
       <button type="button" class="trace-note" popovertarget={id}>
-        <bdi>{text}</bdi>
+        <span>{text}</span>
       </button>
       <div id={id} popover="auto" class="popover">
         {text}
