@@ -57,6 +57,7 @@ test('leads with what needs attention, the worst first, each subject once', asyn
   await page.pass(0);
   expect(options().slice(0, 3)).toEqual(['fulfil25.0% failed in 5 min', 'order.createdwaits 9 min', 'Eventsg e']);
   expect(options().filter((option) => option?.includes('order.created'))).toHaveLength(1);
+  expect(document.querySelector('.palette')?.textContent).toMatch(/↵ open$/);
 });
 
 test('finds types, workflows and agents by the words of their names, and goes to the chosen one', async () => {

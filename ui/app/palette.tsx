@@ -136,7 +136,7 @@ export function Palette({ store, navigation, actions, onClose }: PaletteProps): 
       </div>
       {found.length === 0 && <p class="view-table-note">Nothing matches.</p>}
       <p class="view-table-note" aria-hidden="true">
-        <kbd>↑ ↓</kbd> select <kbd>↵</kbd> open
+        <kbd>↵</kbd> open
       </p>
     </dialog>
   );
