@@ -13,8 +13,11 @@ const MIN_LETTERS = 3;
 const faults = `(() => {
   const found = [];
   const name = (element) => element.className + ' "' + element.textContent.slice(0, 40) + '"';
+  // Texts for screen readers alone are clipped.
+  const isClipped = (element) =>
+    element !== null && (getComputedStyle(element).clipPath === 'inset(50%)' || isClipped(element.parentElement));
   const elements = [...document.body.querySelectorAll('*')].filter(
-    (element) => element.checkVisibility() && !element.closest('.visually-hidden, option'),
+    (element) => element.checkVisibility() && !element.closest('option') && !isClipped(element),
   );
   for (const element of elements) {
     const texts = [...element.childNodes].filter((node) => node.nodeType === 3 && node.data.trim() !== '');

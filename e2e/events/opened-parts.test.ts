@@ -22,7 +22,7 @@ test('an opened error and a selected text stay while further events fail', { tag
   await errors.getByText('Newest failures').click();
   const ids = errors.getByRole('list', { name: 'Newest failures' }).getByRole('listitem');
   await expect(ids).toHaveCount(1);
-  await errors.locator('.failure-message').selectText();
+  await errors.getByText('card of order # declined').selectText();
   const selected = (): Promise<string> => page.evaluate('getSelection().toString()');
   const before = await selected();
   expect(before).toBe('card of order # declined');

@@ -247,7 +247,11 @@ const operatedScenes: readonly (Pick<Scene, 'name'> & {
   { name: 'operated-waits', hash: () => '#/waits' },
   { name: 'operated-workflows', hash: () => '#/workflows' },
   { name: 'operated-flow', hash: () => '#/flow' },
-  { name: 'operated-errors', hash: () => '#/errors', act: (page) => page.locator('.error-toggle').first().click() },
+  {
+    name: 'operated-errors',
+    hash: () => '#/errors',
+    act: (page) => page.getByRole('rowheader').getByRole('button').first().click(),
+  },
   { name: 'operated-runs', hash: () => '#/workflows/fulfil' },
   { name: 'operated-nested', hash: ({ nested }) => `#/requests/${nested}` },
   { name: 'operated-400-steps', hash: ({ long }) => `#/requests/${long}` },

@@ -16,15 +16,20 @@ test('leaves what scripts declare under composed names', () => {
 
 test('shortens the classes of the style sheet in both', () => {
   const css = '.run-bar.is-new>.run-bar-label{color:red}.plain{color:red}';
-  const shorten = classShortener(css, '', '');
-  expect(shorten(css)).toBe('._0._1>._2{color:red}.plain{color:red}');
-  expect(shorten('h("i",{class:"run-bar is-new",title:"a run-bars"},"run-bar-")')).toBe(
-    'h("i",{class:"_0 _1",title:"a run-bars"},"run-bar-")',
-  );
+  const script = 'h("i",{class:"run-bar is-new",title:"a run-bars"},"run-bar-label")';
+  const shorten = classShortener(css, script, '');
+  expect(shorten(css)).toBe('.c0.c1>.c2{color:red}.plain{color:red}');
+  expect(shorten(script)).toBe('h("i",{class:"c0 c1",title:"a run-bars"},"c2")');
 });
 
 test('leaves classes that scripts compose, that users find and that are words of CSS', () => {
-  const css = '.tone-bad{font-size:1px}.font-size{color:red}.trace-row{color:red}.trace-rows{color:red}';
-  const shorten = classShortener(css, 'h("i",{class:"tone-"+tone})', "page.locator('.trace-row')");
-  expect(shorten(css)).toBe('.tone-bad{font-size:1px}.font-size{color:red}.trace-row{color:red}._0{color:red}');
+  const rules = ['.tone-bad{font-size:1px}', '.font-size{}', '.trace-row{}', '.wide-badge{}'];
+  const css = [...rules, '.trace-rows{}'].join('');
+  const script = 'h("i",{class:"tone-"+tone+" "+kind+"-badge"},"tone-bad","font-size","trace-row","trace-rows")';
+  const shorten = classShortener(css, script, "page.locator('.trace-row')");
+  expect(shorten(css)).toBe([...rules, '.c0{}'].join(''));
+});
+
+test('refuses a class that reads like a short name', () => {
+  expect(() => classShortener('.c1{}', '', '')).toThrow('rename the class c1');
 });

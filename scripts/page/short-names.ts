@@ -48,8 +48,10 @@ export function shortenProperties(css: string, scripts: string): string {
 const hyphenated = /(?<![\w-])[a-z]\w*(?:-\w+)+(?![\w-])/g;
 
 /**
- * Returns a function that shortens the hyphenated classes of a style sheet wherever they occur whole: except those that
- * scripts compose of parts, that `users` find, or that are words of CSS too.
+ * Returns a function that shortens the hyphenated classes of a style sheet that scripts name whole: except those that they
+ * compose of parts, that `users` find, or that are words of CSS too.
+ *
+ * @throws if the style sheet has a class that reads like a short name
  */
 export function classShortener(css: string, scripts: string, users: string): (text: string) => string {
   const classes = new Set(css.match(/(?<=\.)[a-z]\w*(?:-\w+)+(?![\w-])/g));
@@ -58,7 +60,11 @@ export function classShortener(css: string, scripts: string, users: string): (te
     ...(users.match(hyphenated) ?? []),
     ...(css.match(/(?<![\w.-])[a-z]\w*(?:-\w+)+(?![\w-])/g) ?? []),
   ]);
-  const names = [...classes].filter((name) => !kept.has(name) && !composed.some((part) => name.startsWith(part)));
-  const short = new Map(names.map((name, index) => [name, `_${index.toString(36)}`]));
+  const whole = new Set(scripts.match(hyphenated));
+  const isComposed = (name: string): boolean => composed.some((part) => name.startsWith(part));
+  const names = [...classes].filter((name) => whole.has(name) && !kept.has(name) && !isComposed(name));
+  const short = new Map(names.map((name, index) => [name, `c${index.toString(36)}`]));
+  const alike = css.match(/(?<=\.)c[\da-z]{1,2}(?![\w-])/);
+  if (alike !== null) throw new Error(`rename the class ${alike[0]}: it may become the short name of another class`);
   return (text) => text.replace(hyphenated, (name) => short.get(name) ?? name);
 }
