@@ -236,6 +236,17 @@ test('a run runs while its steps run, and waits between them', () => {
   const { endedAt: _, ...open } = later;
   const [running] = traceRows([{ ...open, status: 'active', steps: steps.slice(0, 1) }], 2_000);
   expect(running?.bars.at(-1)).toEqual({ from: 50, to: 2_000, tone: 'running' });
+
+  // What a run did before its wait no longer runs.
+  const tonesOf = (rest: Partial<EventDetails>): unknown =>
+    traceRows([{ ...open, ...rest }], 2_000)[0]?.bars.map(({ tone }) => tone);
+  const scanned: StepIntrospection = { name: 'scanned', kind: 'event', status: 'waiting', startedAt: 200 };
+  expect(tonesOf({ status: 'suspended', steps: [...steps.slice(0, 1), scanned] })).toEqual([
+    ...['waiting', 'completed', 'waiting'],
+  ]);
+  expect(tonesOf({ status: 'active', omittedSteps: 0, startedAt: 100, steps: steps.slice(0, 2) })).toEqual([
+    ...['waiting', 'completed', 'waiting', 'running'],
+  ]);
 });
 
 /** A random tree: each event is caused by an earlier one or comes from outside. */

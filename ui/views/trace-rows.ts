@@ -252,8 +252,9 @@ function runBars(whole: Bar, { steps = [], omittedSteps = 0 }: EventDetails, now
     const end = Math.min(to, whole.to);
     if (end <= start) continue;
     if (start > at) bars.push({ from: at, to: start, tone: 'waiting' });
-    // A run that waits now has worked before.
-    bars.push({ from: start, to: end, tone: whole.tone === 'waiting' ? 'running' : whole.tone });
+    // Only what lasts until now runs.
+    const isPast = whole.tone === 'waiting' || (whole.tone === 'running' && end < whole.to);
+    bars.push({ from: start, to: end, tone: isPast ? 'completed' : whole.tone });
     at = end;
   }
   if (at < whole.to || bars.length === 0) bars.push({ from: at, to: whole.to, tone: 'waiting' });
