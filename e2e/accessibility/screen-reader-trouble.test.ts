@@ -64,8 +64,8 @@ test.describe('what a screen reader reads of a hub in trouble', { tag: '@any-wid
     await page.goto(`${dashboard.origin}/#/requests/${REQUEST_ID}`);
     await expect(page.locator('main')).toMatchAriaSnapshot(`
       - main:
-        - region /order.created 4be0643f-.*/:
-          - heading /order.created 4be0643f-.*/ [level=2]:
+        - region /order.created in request 4be0643f-.*/:
+          - heading /order.created in request 4be0643f-.*/ [level=2]:
             - link "order.created"
           - region /Event 4be0643f-.*/:
             - term: Status
