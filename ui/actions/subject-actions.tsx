@@ -57,7 +57,7 @@ export interface TypeActionsProps {
   readonly paused: PauseSummary | undefined;
   /** Errors of the type, if they are known. */
   readonly groups?: readonly ErrorGroup[] | undefined;
-  /** Time of the counts in epoch milliseconds on the server's clock. */
+  /** Time of the counts, or of the last failure among them if its clock is ahead, in epoch milliseconds. */
   readonly now: number;
 }
 

@@ -177,7 +177,7 @@ function WorkflowCard({ workflow, monitor, query }: WorkflowProps): JSX.Element 
         name={name}
         deadLetters={metrics.deadLetters}
         paused={workflow.paused}
-        now={monitor.store.reading.value.hubNow}
+        now={Math.max(monitor.store.reading.value.hubNow, metrics.lastFailedAt ?? 0)}
       />
       <h4 class="workflow-period">
         Runs <span class="panel-period">since start</span>

@@ -138,7 +138,7 @@ function PanelBody({ row, detail, monitor, navigation }: PanelBodyProps): JSX.El
         deadLetters={event.metrics.deadLetters}
         paused={event.paused}
         groups={body?.errorGroups}
-        now={monitor.store.reading.value.hubNow}
+        now={Math.max(monitor.store.reading.value.hubNow, event.metrics.lastFailedAt ?? 0)}
       />
       <FailureList
         groups={body?.errorGroups ?? []}
