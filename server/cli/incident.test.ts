@@ -80,7 +80,10 @@ it('plays an incident from the alert to the replay in the command line alone, wi
   expect((await hubline('status')).code).toBe(0);
   const audit = JSON.parse((await hubline('audit', '--json')).stdout);
   expect(audit).toMatchObject([
-    { action: 'replay', by: 'ada', via: 'cli', reason: 'bank is back', target: { count: 5, errorGroup: groups[0].id } },
+    {
+      ...{ action: 'replay', by: 'ada', via: 'cli', reason: 'bank is back' },
+      ...{ target: { count: 5, errorGroup: groups[0].id }, outcome: { done: 5, failed: 0 } },
+    },
     { action: 'resume', via: 'cli', reason: 'bank is back', target: { type } },
     { action: 'pause', via: 'cli', reason: 'bank is down', target: { type } },
   ]);

@@ -29,10 +29,11 @@ export async function audit(
   if (entries.length === 0) terminal.note('Nobody has acted yet.');
 }
 
-function outcomeText({ done, failed, code = 'failed' }: Partial<AuditOutcome> = {}): string {
-  if (done === undefined) return '';
+function outcomeText(outcome: AuditOutcome | undefined): string {
+  if (outcome === undefined) return '';
+  const { done, failed, code } = outcome;
   if (failed === 0) return done === 0 ? 'nothing to do' : 'done';
-  return done === 0 ? code : `${failed} of ${done + Number(failed)} failed`;
+  return code ?? `${failed} of ${done + failed} failed`;
 }
 
 function targetText({ id, ids, count, ...named }: AuditEntry['target']): string {

@@ -336,6 +336,22 @@ describe('bulk actions', () => {
     ]);
   });
 
+  it('carry the others out if one meets a defect, and record how many', async () => {
+    const test = await startTestHub([]);
+    const ids = await failSome(test, 30);
+    const { deadLetters } = test.hub.transport;
+    const replay = deadLetters.replay.bind(deadLetters);
+    deadLetters.replay = async (id, service) => {
+      if (id === ids[3]) throw new TypeError('defect');
+      return replay(id, service);
+    };
+    const send = await serveActions(test.hub);
+    expect(await send('/replay', { ids })).toMatchObject({ status: 500, body: { error: { code: 'ERR_INTERNAL' } } });
+    expect(await test.hub.audit()).toMatchObject([{ target: { count: 30 }, outcome: { done: 29, failed: 1 } }]);
+    await test.clock.settle();
+    expect(await test.hub.metrics('order.refused')).toMatchObject({ received: 59 });
+  });
+
   it('by a filter end, although the events fail again', async () => {
     const test = await startTestHub([]);
     await failSome(test, 130);

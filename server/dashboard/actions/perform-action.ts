@@ -194,6 +194,7 @@ async function performMany(
     hub,
     action,
     target,
+    // What does nothing has no entry.
     page.length === 0 ? {} : actor,
     () => performAll(page, (each) => perform(each, {})),
     (result) => ({ done: result.done, failed: result.failed.length + result.defects.length }),
