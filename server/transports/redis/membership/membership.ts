@@ -149,6 +149,8 @@ export class Membership {
 
   async #sendHeartbeat(): Promise<void> {
     const { description, hash, head } = this.#description();
+    // Before the process refers to it: readers would not see a process whose description is not stored.
+    if (hash !== this.#described) await this.#describe(description, hash);
     const reply = await this.#run(scripts.heartbeat, [...head, this.#service]);
     // If the registration has expired, the service may have been retired since: it subscribes again.
     if (reply === null) {
@@ -158,8 +160,8 @@ export class Membership {
       return;
     }
     const [isDescribed, changes, rebalanced] = readArray(reply);
+    // An earlier version let it expire.
     if (isDescribed === 0) await this.#describe(description, hash);
-    this.#described = hash;
     // Also if the process that began the rebalance has died.
     if (changes !== rebalanced) await this.#rebalance(readString(changes));
     await this.#putPauseIntoEffect();
@@ -168,14 +170,12 @@ export class Membership {
   async #register(): Promise<void> {
     const { subscriptions, declared = [] } = this.#options;
     const { description, hash, head } = this.#description();
+    await this.#describe(description, hash);
     const rows = subscriptions.map((subscription) => {
       const { serviceType, json } = typeSettings(this.#parts.service, subscription);
       return [serviceType, json];
     });
-    for (const portion of portions(rows)) {
-      if ((await this.#run(scripts.register, [...head, ...portion])) === 0) await this.#describe(description, hash);
-    }
-    this.#described = hash;
+    for (const portion of portions(rows)) await this.#run(scripts.register, [...head, ...portion]);
     const kept = declared.flatMap(({ type, subscribers }) =>
       subscribers.map((service) => [serviceTypeOf(service, type), type]),
     );
@@ -226,6 +226,7 @@ export class Membership {
 
   async #describe(description: string, hash: string): Promise<void> {
     await this.#run(scripts.describe, [hash, description, lifetimeMs, this.#consumerOf, this.#described]);
+    this.#described = hash;
   }
 
   #run(script: Script, args: readonly ScriptArgument[]): Promise<unknown> {

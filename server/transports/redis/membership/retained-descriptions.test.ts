@@ -112,6 +112,45 @@ it('stores a description again if an earlier version let it expire', async () =>
   expect(await retained()).toEqual([hash]);
 });
 
+/** Client of a process that does something after each script. */
+class WatchedClient extends CommandClient {
+  readonly #afterScript: () => Promise<void>;
+
+  constructor(afterScript: () => Promise<void>) {
+    super(resolveRedisOptions({ url: server.url, prefix: prefix() }), silentLogger);
+    this.#afterScript = afterScript;
+  }
+
+  override async runScript(script: Script, args: readonly ScriptArgument[]): Promise<unknown> {
+    const reply = await super.runScript(script, args);
+    await this.#afterScript();
+    return reply;
+  }
+}
+
+it('shows a service at any moment while its process ends, another one starts, and its description changes', async () => {
+  await loadScripts(admin);
+  await (await consume(['a'], { description: text(1) })).transport.close({ drainMs: 0 });
+  const observer = connect('watch');
+  const shown: string[] = [];
+  const commands = new WatchedClient(async () => {
+    shown.push((await observer.fleet.registered()).join() || 'nothing');
+  });
+  let release = 2;
+  const parts = { service: 'shop', processId: 'p', commands, logger: silentLogger, active: () => 0 };
+  const membership = new Membership(parts, { subscriptions: [{ type: 'a' }], describe: () => text(release) });
+  await membership.join();
+  for (release = 3; release < 6; release += 1) await membership.rejoin();
+  await membership.leave();
+  await commands.close();
+  const stopped = (one: number): string => JSON.stringify({ ...JSON.parse(text(one)), isStopped: true });
+  // A service has those of its last processes until the one that starts is a member.
+  const starting = [`${stopped(1)},${stopped(2)}`, `${text(2)},${stopped(1)},${stopped(2)}`];
+  const running = [text(2), text(3), text(4), text(5)];
+  expect([...new Set(shown)]).toEqual([stopped(1), ...starting, ...running, `${stopped(1)},${stopped(5)}`]);
+  await observer.close({ drainMs: 0 });
+});
+
 /** Client of a process that dies after some scripts. */
 class DyingClient extends CommandClient {
   readonly onDeath: Promise<never>;
@@ -150,5 +189,5 @@ it('retains nothing of a process that dies before it subscribes, whenever that i
   }
   const expired = expect.toSatisfy((seconds: number) => seconds !== -1);
   const alive = Array.from(outcomes.slice(1), () => ({ kept: 0, list: expired }));
-  expect(outcomes).toEqual([...alive, { isSubscribed: true, kept: outcomes.length - 2 }]);
+  expect(outcomes).toEqual([...alive, { isSubscribed: true, kept: outcomes.length - 1 }]);
 });
