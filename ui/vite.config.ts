@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import preact from '@preact/preset-vite';
 import { defineConfig, loadEnv } from 'vite';
 import { viteSingleFile } from 'vite-plugin-singlefile';
@@ -12,12 +11,7 @@ export default defineConfig(({ command, mode }) => {
   const { HUBLINE_API = 'http://127.0.0.1:4000' } = loadEnv(mode, root, 'HUBLINE_');
   return {
     root,
-    plugins: [
-      command === 'serve' && preact(),
-      bundledLicenses(),
-      shortNames(['../e2e', '../scripts', '../bench'].map((folder) => join(root, folder))),
-      viteSingleFile(),
-    ],
+    plugins: [command === 'serve' && preact(), bundledLicenses(), shortNames(), viteSingleFile()],
     // Calls of `h` take children as arguments, which makes the built page smaller than the JSX runtime does.
     ...(command === 'build' && {
       oxc: {

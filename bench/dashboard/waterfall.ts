@@ -3,6 +3,7 @@ import { chromium } from 'playwright';
 import { createDashboardHandler, createHub, memoryTransport } from '../../dist/index.js';
 import { findBrowser, launchOptions } from '../../scripts/browser/browser.js';
 import { listenLocally } from '../../scripts/listen-locally.js';
+import { built } from '../../scripts/page/built-classes.js';
 import { median } from '../measuring/measure.js';
 import type { Row } from '../measuring/row.js';
 import { profiled, samplingUs } from './page-polls.js';
@@ -49,7 +50,7 @@ export async function waterfall(): Promise<Row[]> {
       await session.send('Profiler.start');
       await open(`#/requests/${encodeURIComponent(requestId)}?every=off`);
       await page
-        .locator(`[aria-rowcount="${bars + 1}"] .trace-row`)
+        .locator(`[aria-rowcount="${bars + 1}"] ${built('.trace-row')}`)
         .first()
         .waitFor();
       const { profile } = await session.send('Profiler.stop');

@@ -1,3 +1,4 @@
+import { built } from '../../scripts/page/built-classes.js';
 import { REQUEST_ID } from '../../ui/testing/answer-request.js';
 import { EXTREMES, LOADS, type Load } from '../../ui/testing/loads.js';
 import { serveAnswers } from '../testing/answering-dashboard.js';
@@ -42,7 +43,7 @@ const faults = `(() => {
   }
   for (const element of elements) {
     const next = element.nextElementSibling;
-    if (!element.matches('.status, .tag, .chart-time > span') || !elements.includes(next)) continue;
+    if (!element.matches('${built('.status, .tag, .chart-time > span')}') || !elements.includes(next)) continue;
     const [box, after] = [element.getBoundingClientRect(), next.getBoundingClientRect()];
     const isBeside = after.left >= box.left && after.top < box.bottom && box.top < after.bottom;
     if (isBeside && after.left - box.right < 4) found.push('touches its neighbour: ' + name(element));

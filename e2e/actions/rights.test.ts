@@ -10,6 +10,7 @@ import {
   type Hub,
 } from 'hubline';
 import { scriptedProvider } from 'hubline/testing';
+import { built } from '../../scripts/page/built-classes.js';
 import { expectAccessible } from '../testing/expect-accessible.js';
 import { expect, test } from '../testing/fixtures.js';
 import { eventPanel, eventRow, expectNoOverflow } from '../testing/page-parts.js';
@@ -120,7 +121,9 @@ test('what holds the only slot of a stuck type is cancelled in its panel', { tag
   await signIn(page, dashboard, 'ada');
   await page.goto(`${origin}/#/events/report.due?every=1`);
   const panel = eventPanel(page, 'report.due');
-  await expect(panel.locator('.panel-status')).toContainText(/pending.*Why.*Its only slot is taken.*To do.*cancel it/);
+  await expect(panel.locator(built('.panel-status'))).toContainText(
+    /pending.*Why.*Its only slot is taken.*To do.*cancel it/,
+  );
   await panel.getByRole('button', { name: 'Cancel event' }).click();
   await expect(page.getByRole('heading', { name: `Cancel the event ${id.slice(0, 8)}?` })).toBeVisible();
   await confirm(page, 'Cancel event', 'Cancelled.');
@@ -186,7 +189,7 @@ test('the dead letters of one error are replayed from the view of errors, and ot
   isFixed = true;
   await signIn(page, dashboard, 'bob');
   await page.goto(`${origin}/#/errors?every=1`);
-  const declined = page.locator('.errors-table tr', { hasText: 'card # declined' });
+  const declined = page.locator(built('.errors-table tr'), { hasText: 'card # declined' });
   await expect(declined.locator('[data-label="Dead letters"]')).toHaveText('6 open');
   await expect(declined.getByRole('button', { name: 'Replay' })).toHaveCount(0);
   await signIn(page, dashboard, 'ada');

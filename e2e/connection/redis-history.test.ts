@@ -1,6 +1,7 @@
 import type { Hub } from 'hubline';
 import { redisTransport } from 'hubline/redis';
 import { Redis } from 'ioredis';
+import { built } from '../../scripts/page/built-classes.js';
 import { startRedisServer } from '../../scripts/redis-server.js';
 import { expect, test } from '../testing/fixtures.js';
 import { eventRow } from '../testing/page-parts.js';
@@ -44,7 +45,7 @@ test('on Redis the page shows the history that an older process has written, and
     /** Returns the shown counts of each minute with events. */
     const shownMinutes = async (): Promise<Map<string, string>> =>
       new Map(
-        await page.locator('.activity .data-table tbody tr').evaluateAll((rows) =>
+        await page.locator(built('.activity .data-table tbody tr')).evaluateAll((rows) =>
           rows
             .map((row) => [...row.children].map((cell) => cell.textContent ?? ''))
             .filter(([, ...counts]) => counts.some((count) => count !== '0'))
@@ -68,7 +69,7 @@ test('on Redis the page shows the history that an older process has written, and
     await page.goto(`${origin}/#/?every=1`);
     await expectLife();
     const row = eventRow(page, 'order.created');
-    const failedBars = (await row.locator('.trend-failed').getAttribute('d'))?.match(/M/g) ?? [];
+    const failedBars = (await row.locator(built('.trend-failed')).getAttribute('d'))?.match(/M/g) ?? [];
     // The clock may pass into another minute, which removes no bar before the 20th minute is over.
     expect(failedBars).toHaveLength(3);
 

@@ -1,3 +1,4 @@
+import { built } from '../../scripts/page/built-classes.js';
 import { formatRate } from '../../ui/format/number.js';
 import { serveAnswers } from '../testing/answering-dashboard.js';
 import { expect, test } from '../testing/fixtures.js';
@@ -12,18 +13,18 @@ test('the chart shows counts, the failure rate or latencies, and yesterday besid
   const activity = page.locator('.activity');
   const values = activity.getByRole('group', { name: 'Values of the chart' });
   // Also where the title is cut off.
-  await expect(activity.locator('.chart-scale > span').first()).toHaveText(/\d\/s$/);
+  await expect(activity.locator(built('.chart-scale > span')).first()).toHaveText(/\d\/s$/);
   await values.getByRole('button', { name: 'Failure %' }).click();
   await expect(activity.getByRole('slider', { name: 'Failure rate, last 24 h' })).toBeVisible();
-  await expect(activity.locator('.chart-scale > span').first()).toHaveText(/%$/);
+  await expect(activity.locator(built('.chart-scale > span')).first()).toHaveText(/%$/);
   await values.getByRole('button', { name: 'Latency' }).click();
   await expect(activity.getByRole('slider', { name: 'Durations, p95, last 24 h' })).toHaveAttribute(
     'aria-valuetext',
     /waiting p95 ~12 ms, running p95 ~240 ms/,
   );
-  await expect(activity.locator('.chart-scale > span').first()).toHaveText(/ms$/);
+  await expect(activity.locator(built('.chart-scale > span')).first()).toHaveText(/ms$/);
   // Failed events have a scale of their own, whatever the lines show.
-  await expect(activity.locator('.chart-scale > span').last()).toHaveText(/\d\/(s|min)$/);
+  await expect(activity.locator(built('.chart-scale > span')).last()).toHaveText(/\d\/(s|min)$/);
   await expect(page).toHaveURL(/chart=latency/);
 
   await values.getByRole('button', { name: 'Count' }).click();
@@ -35,9 +36,9 @@ test('the chart shows counts, the failure rate or latencies, and yesterday besid
   const { startAt, received } = answers.introspection(now()).totals.histories.fiveMinutes;
   const first = Math.floor(now() / FIVE_MINUTES) * FIVE_MINUTES - 287 * FIVE_MINUTES;
   const ledger = received[(first - 86_400_000 - startAt) / FIVE_MINUTES] ?? 0;
-  const line = activity.locator('.chart-tooltip dl > div').filter({ hasText: 'Yesterday' });
+  const line = activity.locator(built('.chart-tooltip dl > div')).filter({ hasText: 'Yesterday' });
   await expect(line).toContainText(formatRate(ledger / 300));
-  await expect(activity.locator('path.chart-yesterday')).toHaveAttribute('d', /^M/);
+  await expect(activity.locator(built('path.chart-yesterday'))).toHaveAttribute('d', /^M/);
 });
 
 for (const width of [1_920, 2_560]) {

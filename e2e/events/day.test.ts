@@ -1,4 +1,5 @@
 import type { Locator, Page } from 'playwright/test';
+import { built } from '../../scripts/page/built-classes.js';
 import { expect, test } from '../testing/fixtures.js';
 import { sendTimeOf } from '../testing/page-clock.js';
 import { eventPanel, eventRow } from '../testing/page-parts.js';
@@ -28,7 +29,7 @@ const asRow = ({ received, completed, failed }: Sum): string[] =>
 /** Returns the counts of each row of a chart's data, newest first. */
 async function chartData(section: Locator): Promise<string[][]> {
   return section
-    .locator('.data-table tbody tr')
+    .locator(built('.data-table tbody tr'))
     .evaluateAll((rows) => rows.map((row) => [...row.querySelectorAll('td')].map((cell) => cell.textContent ?? '')));
 }
 
@@ -48,8 +49,8 @@ async function expectTrend(row: Locator, type: string): Promise<void> {
   const failed = minutes.map(({ received, failed: count }, index) =>
     count === 0 ? 0 : Math.max(2, Math.round((count / received) * (whole[index] ?? 0))),
   );
-  const shownFailed = barHeights(await row.locator('.trend-failed').getAttribute('d'), 20);
-  const shownReceived = barHeights(await row.locator('.trend-received').getAttribute('d'), 20);
+  const shownFailed = barHeights(await row.locator(built('.trend-failed')).getAttribute('d'), 20);
+  const shownReceived = barHeights(await row.locator(built('.trend-received')).getAttribute('d'), 20);
   expect(shownFailed).toEqual(failed);
   expect(shownReceived.map((height, index) => height + (shownFailed[index] ?? 0))).toEqual(whole);
 }
@@ -87,7 +88,7 @@ async function expectFirstScreen(page: Page): Promise<void> {
     const last = sumOf([type], END - 6, END);
     await expect(row.locator('.col-rate')).toHaveText(rateText([type]));
     await expect(row.locator('.col-failed')).toHaveText(String(last.failed));
-    await expect(row.locator('.col-failures')).toHaveText(percentText(last));
+    await expect(row.locator(built('.col-failures'))).toHaveText(percentText(last));
     await expect(row.locator('.col-pending')).toHaveText('0');
     await expect(row.locator('.col-retried')).toHaveText(String(last.retried));
     await expect(row.locator('.col-received')).toHaveText(sumOf([type], 0, END).received.toLocaleString('en'));
@@ -102,7 +103,7 @@ async function expectFirstScreen(page: Page): Promise<void> {
     await expect.poll(() => chartData(activity)).toEqual(expected.map(asRow));
     // Periods that are over, and the one that is not.
     const paths = await activity
-      .locator('.chart-failed')
+      .locator(built('.chart-failed'))
       .evaluateAll((parts) => parts.map((part) => part.getAttribute('d')));
     expect(paths).toHaveLength(2);
     const bars = paths.join('');
@@ -122,7 +123,7 @@ async function expectPanel(page: Page, type: string): Promise<void> {
     panel.locator('dt', { hasText: new RegExp(`^${label}$`) }).locator('+ dd .count');
   await expect(stat('Received')).toHaveText(all.received.toLocaleString('en'));
   await expect(stat('Failed')).toHaveText(String(all.failed));
-  const section = panel.locator('.panel-section', { has: page.locator('.chart') });
+  const section = panel.locator(built('.panel-section'), { has: page.locator('.chart') });
   await section.getByText('View data').click();
   await section.getByRole('button', { name: '24 h' }).click();
   await expect.poll(() => chartData(section)).toEqual(periodsOf([type], 5, 288).map(asRow));

@@ -1,5 +1,6 @@
 import { FatalError } from 'hubline';
 import type { Locator, Page } from 'playwright/test';
+import { built } from '../../scripts/page/built-classes.js';
 import { EXTREMES, THOUSANDS } from '../../ui/testing/loads.js';
 import { serveAnswers } from '../testing/answering-dashboard.js';
 import { expectAccessible } from '../testing/expect-accessible.js';
@@ -40,7 +41,7 @@ test('the worst problem and the first failing row are on the first screen, in ti
     await expect(worst).toContainText('refund.requested');
     await expect(worst).toContainText(/100%|failed/);
     expect(await roomBelow(page, worst)).toBeGreaterThan(size.height / 2);
-    for (const name of await problems(page).locator('.problem-subject').all()) {
+    for (const name of await problems(page).locator(built('.problem-subject')).all()) {
       expect(await name.evaluate((element) => element.scrollWidth - element.clientWidth)).toBeLessThanOrEqual(0);
     }
     const search = page.getByRole('searchbox');
@@ -66,7 +67,7 @@ test('a long error message leaves the time of its problem in view', { tag: '@any
   await hub.emit('payment.requested', {});
   await expect.poll(async () => (await hub.metrics('payment.requested')).failed).toBe(1);
   await page.goto(origin);
-  const details = problems(page).locator('.problem-details');
+  const details = problems(page).locator(built('.problem-details'));
   await expect(details).toContainText(/^(now|\d+ s ago) · unbreakable/);
   for (const width of [320, 1_280]) {
     await page.setViewportSize({ width, height: 700 });
@@ -199,7 +200,7 @@ test('the pointer shows the numbers of a point at the cursor', async ({ page, se
   const box = await page.getByRole('slider').boundingBox();
   if (box === null) throw new Error('the chart is not on the page');
   await page.mouse.move(box.x + box.width / 2, box.y + 40);
-  const tooltip = page.locator('.chart-tooltip');
+  const tooltip = page.locator(built('.chart-tooltip'));
   await expect(tooltip).toContainText('Waiting p95');
   const left = (await tooltip.boundingBox())?.x ?? 0;
   expect(left).toBeGreaterThanOrEqual(0);
@@ -214,7 +215,7 @@ test('selecting a range recomputes the table until it is cleared, after a reload
   const { dashboard, answers } = await serveAnswers(serve);
   await page.goto(dashboard.origin);
   const row = eventRow(page, 'refund.requested');
-  const failed = row.locator('.col-failures');
+  const failed = row.locator(built('.col-failures'));
   await expect(failed).toHaveText('100%');
   await page.getByRole('slider').focus();
   for (const key of ['Home', 'Shift+ArrowRight', 'Shift+ArrowRight', 'Enter']) await page.keyboard.press(key);
@@ -229,7 +230,7 @@ test('selecting a range recomputes the table until it is cleared, after a reload
   const all = events.reduce((sum, { counts }) => sum + counts.received, 0);
   const kpis = page.locator('.kpi');
   await expect(kpis.filter({ hasText: 'Received' }).locator('.count')).toHaveText(all.toLocaleString('en'));
-  await expect(kpis.locator('.kpi-period')).toHaveText(['selected', 'selected', 'selected', 'selected']);
+  await expect(kpis.locator(built('.kpi-period'))).toHaveText(['selected', 'selected', 'selected', 'selected']);
   await expect(row.locator('.col-trend')).toHaveText('—');
   const attention = page.getByRole('region', { name: 'Needs attention' });
   await expect(attention).toContainText(/need attention now; the counts are of the selected period/);

@@ -1,4 +1,5 @@
 import type { Hub } from 'hubline';
+import { built } from '../../scripts/page/built-classes.js';
 import { expect, test } from '../testing/fixtures.js';
 import { eventPanel, eventRow, expectCounts, expectNoOverflow } from '../testing/page-parts.js';
 
@@ -61,8 +62,8 @@ test.describe('an unknown event type', () => {
 const regions = ['eu', 'us'].map((region) => `analytics.segments.recalculated.region_${region}.nightly.finished`);
 
 /** What each row shows of its name, without what is cut off. */
-const shownNames = `[...document.querySelectorAll('.row-link')].map((link) =>
-  [...link.querySelectorAll('.name-head, .name-tail')].map((part) => {
+const shownNames = `[...document.querySelectorAll('${built('.row-link')}')].map((link) =>
+  [...link.querySelectorAll('${built('.name-head, .name-tail')}')].map((part) => {
     // An ellipsis takes the place of a character.
     const end = part.getBoundingClientRect().right - (part.scrollWidth > part.clientWidth ? 8 : 0);
     const range = document.createRange();
@@ -84,7 +85,7 @@ test('long names that differ in the middle alone are told apart, however little 
   });
   for (const path of ['', `events/${regions[0]}`]) {
     await page.goto(`${origin}/#/${path}?every=off`);
-    await expect(page.locator('.row-link')).toHaveCount(2);
+    await expect(page.locator(built('.row-link'))).toHaveCount(2);
     const shown = await page.evaluate<string[]>(shownNames);
     expect(shown).toEqual([expect.stringMatching(/…\w*eu/), expect.stringMatching(/…\w*us/)]);
   }

@@ -1,5 +1,6 @@
 import { FatalError, type Hub } from 'hubline';
 import type { Page } from 'playwright/test';
+import { built } from '../../scripts/page/built-classes.js';
 import { serveAnswers } from '../testing/answering-dashboard.js';
 import { expectAccessible } from '../testing/expect-accessible.js';
 import { expect, test } from '../testing/fixtures.js';
@@ -165,13 +166,14 @@ test('on a narrow page the status of each row ends where its numbers end', { tag
   await page.setViewportSize({ width: 320, height: 700 });
   await page.goto(dashboard.origin);
   await eventRow(page, 'order.created').waitFor();
-  const distances = await page.locator('.row').evaluateAll((rows) =>
-    rows.flatMap((row) => {
-      const [status, numbers] = ['.status:not(.is-medium, .is-high)', '.col-failures'].map((part) =>
-        row.querySelector(part)?.getBoundingClientRect(),
-      );
-      return status && numbers ? [Math.round(numbers.right - status.right)] : [];
-    }),
+  const parts = ['.status:not(.is-medium, .is-high)', '.col-failures'].map(built);
+  const distances = await page.locator('.row').evaluateAll(
+    (rows, selectors) =>
+      rows.flatMap((row) => {
+        const [status, numbers] = selectors.map((part) => row.querySelector(part)?.getBoundingClientRect());
+        return status && numbers ? [Math.round(numbers.right - status.right)] : [];
+      }),
+    parts,
   );
   expect(distances.length).toBeGreaterThan(10);
   expect(new Set(distances)).toEqual(new Set([0]));

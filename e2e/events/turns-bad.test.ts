@@ -1,5 +1,6 @@
 import { FatalError, memoryTransport } from 'hubline';
 import { createFakeClock } from 'hubline/testing';
+import { built } from '../../scripts/page/built-classes.js';
 import { expect, test } from '../testing/fixtures.js';
 import { sendTimeOf } from '../testing/page-clock.js';
 import { eventRow, expectConnection } from '../testing/page-parts.js';
@@ -67,7 +68,7 @@ test('a type that turns bad after 100,000 good events is first on the screen wit
     const worst = attention.getByRole('listitem').first();
     await expect(worst).toHaveText(/payment\.requested[\s\S]*95(\.0)?%/);
     const row = eventRow(page, 'payment.requested');
-    await expect(row.locator('.col-failures')).toHaveText('95.0%');
+    await expect(row.locator(built('.col-failures'))).toHaveText('95.0%');
     await expect(page.locator('.row').first()).toContainText('payment.requested');
     const bottomOf = async (element: typeof worst): Promise<number> => {
       const box = await element.boundingBox();

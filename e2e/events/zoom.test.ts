@@ -1,4 +1,5 @@
 import type { Locator, Page } from 'playwright/test';
+import { built } from '../../scripts/page/built-classes.js';
 import { serveAnswers } from '../testing/answering-dashboard.js';
 import { expectAccessible } from '../testing/expect-accessible.js';
 import { expect, test } from '../testing/fixtures.js';
@@ -41,7 +42,7 @@ test('a dragged part fills the chart with finer periods, and every way leads bac
   expect(Math.abs(half - 144)).toBeLessThan(8);
   await drag(0.94, 0.995);
   // The last hour is known by the minute.
-  await expect.poll(() => page.locator('.activity .chart-time span').count()).toBeGreaterThan(0);
+  await expect.poll(() => page.locator(built('.activity .chart-time span')).count()).toBeGreaterThan(0);
   await expect.poll(() => periods(page)).not.toBe(half);
   const name = (await chartOf(page).getAttribute('aria-label')) ?? '';
   await page.reload();
@@ -88,13 +89,13 @@ test('a finger reads the points, and selects after it was held still', async ({ 
     session.send('Input.dispatchTouchEvent', { type, touchPoints: points });
   await touch('touchStart', [start]);
   await touch('touchMove', [end]);
-  await expect(page.locator('.chart-tooltip')).toBeVisible();
+  await expect(page.locator(built('.chart-tooltip'))).toBeVisible();
   await touch('touchEnd', []);
   await expect(chartOf(page)).toHaveAccessibleName('Events per second, last 1 h');
 
   await touch('touchStart', [start]);
   await page.clock.runFor(300);
-  await expect(page.locator('.chart-plot[data-selecting="true"]')).toBeVisible();
+  await expect(page.locator(built('.chart-plot[data-selecting="true"]'))).toBeVisible();
   await touch('touchMove', [end]);
   await touch('touchEnd', []);
   await expect(chartOf(page)).toHaveAccessibleName(isZoomed);

@@ -1,5 +1,6 @@
 import { createAgent, createAgentRegistry, createPipeline, createTool, type Hub } from 'hubline';
 import { scriptedProvider } from 'hubline/testing';
+import { built } from '../../scripts/page/built-classes.js';
 import { expectAccessible } from '../testing/expect-accessible.js';
 import { expect, test } from '../testing/fixtures.js';
 import { eventRow, expectCounts, expectNoOverflow, openView } from '../testing/page-parts.js';
@@ -48,7 +49,7 @@ test('agents are rows with runs and tokens that link to their users', async ({ p
   await expect(eventRow(page, 'ticket.created').getByRole('rowheader')).toContainText('agent');
 
   await openView(page, 'Agents');
-  const card = page.locator('.agents-table tr', { hasText: 'triage' }).first();
+  const card = page.locator(built('.agents-table tr'), { hasText: 'triage' }).first();
   for (const text of ['Sorts tickets', 'small-1', 'find_order', 'drafter']) await expect(card).toContainText(text);
   await expect(card.locator('[data-label="Runs"]')).toHaveText('21 failed');
   await expect(card.locator('[data-label="Failure rate"]')).toHaveText('50.0%');
@@ -75,7 +76,7 @@ test('a pipeline step links to its agent, and the agent to its steps', { tag: '@
     .click();
   await expect(page).toHaveURL(/#\/agents\/triage$/);
   await page
-    .locator('.agents-table tr', { hasText: /^triage/ })
+    .locator(built('.agents-table tr'), { hasText: /^triage/ })
     .getByRole('link', { name: /^answer: / })
     .click();
   await expect(page.getByRole('article', { name: 'answer' })).toBeVisible();

@@ -1,5 +1,6 @@
 import { createWorkflow, FatalError, type Hub } from 'hubline';
 import type { Locator } from 'playwright/test';
+import { built } from '../../scripts/page/built-classes.js';
 import { expectAccessible } from '../testing/expect-accessible.js';
 import { expect, test } from '../testing/fixtures.js';
 import { eventPanel, expectNoOverflow } from '../testing/page-parts.js';
@@ -67,10 +68,10 @@ test('errors are groups with the counts of a ledger, and an open one stays open 
   const { origin, hub } = await serve({ register: registerOrders });
   for (let order = 1; order <= 12; order += 1) await hub.emit('order.paid', order);
   await page.goto(`${origin}/#/errors?every=1`);
-  const declined = page.locator('.errors-table tr', { hasText: 'card of order # declined' });
+  const declined = page.locator(built('.errors-table tr'), { hasText: 'card of order # declined' });
   await expect(declined.locator('[data-label="Failures, 24 h"]')).toHaveText('3');
   await expect(declined.locator('[data-label="Dead letters"]')).toHaveText('3 open');
-  const mistake = page.locator('.errors-table tr', { hasText: 'no amount' });
+  const mistake = page.locator(built('.errors-table tr'), { hasText: 'no amount' });
   await expect(mistake.locator('[data-label="All failures"]')).toHaveText('1');
   await declined.getByRole('button', { name: /FatalError/ }).click();
   const failures = page.getByRole('list', { name: 'Newest failures' }).getByRole('listitem');

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { createHub, createWorkflow, type Hub, type RunCtx } from 'hubline';
 import { createOutputServer } from '../../examples/workflows/live-output.js';
+import { built } from '../../scripts/page/built-classes.js';
 import { expect, test } from '../testing/fixtures.js';
 
 // The id of the run is in the address of the page, as it is in that of an application.
@@ -85,7 +86,7 @@ test('the trace of a run shows its progress as a bar', async ({ page, serve }) =
   const dashboard = await serve({ register: (hub) => void hub.workflow(pack) });
   const { runId } = await dashboard.hub.startWorkflow(pack, null);
   await page.goto(`${dashboard.origin}/#/requests/${runId}`);
-  const row = page.locator('.trace-row').first();
+  const row = page.locator(built('.trace-row')).first();
   await expect(row.getByRole('meter', { name: 'Progress 40%' })).toBeVisible();
   await expect(row).toContainText('box 2 of 5');
   end();

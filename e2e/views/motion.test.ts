@@ -1,5 +1,6 @@
 import { createWorkflow, type Hub, memoryTransport } from 'hubline';
 import { createFakeClock } from 'hubline/testing';
+import { built } from '../../scripts/page/built-classes.js';
 import { expect, test } from '../testing/fixtures.js';
 import { sendTimeOf } from '../testing/page-clock.js';
 
@@ -29,7 +30,7 @@ test('a dot moves along the map for a real event only, and none for readers who 
   // Each dot that the page ever adds.
   await page.evaluate(`globalThis.dots = 0; new MutationObserver((changes) => {
     for (const { addedNodes } of changes) globalThis.dots += addedNodes.length;
-  }).observe(document.querySelector('.flow-dots'), { childList: true })`);
+  }).observe(document.querySelector('${built('.flow-dots')}'), { childList: true })`);
   const dotsAfterPoll = async (): Promise<number> => {
     // The handler serves a body for one second on the hub's clock.
     await clock.advance(1_000);

@@ -11,6 +11,7 @@ import {
 import { redisTransport } from 'hubline/redis';
 import { type ScriptEntry, scriptedProvider } from 'hubline/testing';
 import type { Locator, Page } from 'playwright/test';
+import { built } from '../../scripts/page/built-classes.js';
 import { type RedisServer, startRedisServer } from '../../scripts/redis-server.js';
 import { runInProcess } from '../../server/cli/in-process.fixture.js';
 import { REQUEST_ID } from '../../ui/testing/answer-request.js';
@@ -53,7 +54,7 @@ function apologist(): Agent {
 
 /** Returns the row of a trace whose name starts with a text. */
 function traceRow(page: Page, name: string): Locator {
-  return page.locator('.trace-row').filter({ has: page.locator('.trace-name bdi', { hasText: name }) });
+  return page.locator(built('.trace-row')).filter({ has: page.locator(built('.trace-name bdi'), { hasText: name }) });
 }
 
 /** Runs `hubline`. Returns the standard output. */
@@ -172,7 +173,7 @@ test.describe('in a shop on Redis', () => {
     await expect(traceRow(page, 'ship')).toContainText('no such address');
     await expect(traceRow(page, 'turn 1')).toContainText('1,640 in, 212 out · cost 0.0021');
     // The model of all turns stands once, above the table.
-    await expect(page.locator('.request-card')).toContainText('Modelsmall-1');
+    await expect(page.locator(built('.request-card'))).toContainText('Modelsmall-1');
     await expect(traceRow(page, 'turn 1')).not.toContainText('small-1');
     await expect(traceRow(page, 'find_customer')).toContainText('the model received an error');
     await expect(traceRow(page, 'turn 2')).toContainText('Completed');
@@ -206,7 +207,7 @@ test.describe('in a shop on Redis', () => {
     const panel = eventPanel(page, 'payment.requested');
     await expect(panel.getByText('Recent events')).toBeVisible();
     await panel
-      .locator('.recent-events')
+      .locator(built('.recent-events'))
       .getByRole('link', { name: /^\S{8}$/ })
       .first()
       .click();
@@ -233,7 +234,7 @@ test('a request is a tree with bars and times, and its parts link to each other'
     /pack$/,
     /parcel scanned.*waits for parcel\.scanned/,
   ]);
-  const head = page.locator('.request-card .stats > div');
+  const head = page.locator(built('.request-card .stats > div'));
   await expect(head.filter({ hasText: 'Status' })).toHaveText('Status1 failed');
   await expect(head.filter({ hasText: 'Events and runs' })).toHaveText('Events and runs4');
   await expect(head.filter({ hasText: 'Pending' })).toHaveText('Pending1');
@@ -284,7 +285,7 @@ test('an interrupted attempt, a wait that a cancellation ended and a long error 
   await expect.poll(async () => (await hub.find(runId))[0]?.status).toBe('suspended');
   await hub.cancel(runId);
   await page.goto(`${origin}/#/requests/order%2017`);
-  await expect(page.locator('.trace-row')).toHaveText([
+  await expect(page.locator(built('.trace-row'))).toHaveText([
     /charge.*Failed/,
     /Attempt 1Interrupted/,
     /Attempt 1the gateway.*Failed/,
@@ -328,7 +329,7 @@ test('of a thousand bars only visible rows are in the document', { tag: '@any-wi
   };
   await page.goto(`${dashboard.origin}/#/requests/${root.id}`);
   await expect(page.getByRole('table')).toHaveAttribute('aria-rowcount', '1001');
-  expect(await page.locator('.trace-row').count()).toBeLessThan(100);
+  expect(await page.locator(built('.trace-row')).count()).toBeLessThan(100);
   await page.keyboard.press('End');
   await expect(page.locator('[aria-rowindex="1001"]')).toBeInViewport();
 });

@@ -9,6 +9,7 @@ import {
 } from 'hubline';
 import { scriptedProvider } from 'hubline/testing';
 import type { Locator } from 'playwright/test';
+import { built } from '../../scripts/page/built-classes.js';
 import { expectAccessible } from '../testing/expect-accessible.js';
 import { expect, test } from '../testing/fixtures.js';
 import { expectNoOverflow } from '../testing/page-parts.js';
@@ -159,7 +160,7 @@ test('an agent shows its recent runs, and each run its turns and tool calls', as
   await expectAccessible(page);
   await expectNoOverflow(page);
   await run.getByRole('link', { name: /^[\da-f]{8}$/ }).click();
-  const names = page.locator('.trace-name');
+  const names = page.locator(built('.trace-name'));
   const folded = [
     /turn 1find_order (<1|\d+) ms1,640 in, 212 out · cost\s0\.0021/,
     /turn 2model/,

@@ -1,4 +1,5 @@
 import { createWorkflow } from 'hubline';
+import { built } from '../../scripts/page/built-classes.js';
 import { REQUEST_ID } from '../../ui/testing/answer-request.js';
 import { serveAnswers } from '../testing/answering-dashboard.js';
 import { expect, test } from '../testing/fixtures.js';
@@ -16,13 +17,13 @@ test('the waits of a request collapse, and a part of its time fills the axis', {
   await page.goto(`${dashboard.origin}/#/requests/${REQUEST_ID}?every=off`);
   const axis = page.getByRole('columnheader').last();
   // At first, since they are most of the time.
-  const cuts = page.getByRole('row', { name: /Attempt 1/ }).locator('.trace-cut');
+  const cuts = page.getByRole('row', { name: /Attempt 1/ }).locator(built('.trace-cut'));
   await expect(cuts.first()).toBeAttached();
   // The rest of the axis is not even.
-  await expect(axis.locator('.trace-tick')).toHaveCount(0);
+  await expect(axis.locator(built('.trace-tick'))).toHaveCount(0);
   await page.getByRole('button', { name: 'Show waits' }).click();
-  await expect(axis.locator('.trace-tick')).toHaveText(['20 s', '40 s', '1 min']);
-  await expect(page.locator('.trace-cut')).toHaveCount(0);
+  await expect(axis.locator(built('.trace-tick'))).toHaveText(['20 s', '40 s', '1 min']);
+  await expect(page.locator(built('.trace-cut'))).toHaveCount(0);
   const collapse = page.getByRole('button', { name: 'Collapse waits' });
   await collapse.click();
   await expect(cuts.first()).toBeAttached();
@@ -39,7 +40,7 @@ test('the waits of a request collapse, and a part of its time fills the axis', {
   await expect(axis).toContainText(/^0.* to 9\.\d s$/);
   await expect(page.getByRole('row', { name: /parcel scanned/ })).toHaveCount(0);
   await showAll.click();
-  await expect(axis.locator('.trace-tick')).toHaveText(['20 s', '40 s', '1 min']);
+  await expect(axis.locator(built('.trace-tick'))).toHaveText(['20 s', '40 s', '1 min']);
 });
 
 test('on a phone, the name of a nested run is whole, and its kind is left out', { tag: '@any-width' }, async ({
@@ -61,7 +62,7 @@ test('on a phone, the name of a nested run is whole, and its kind is left out', 
   const { runId } = await hub.startWorkflow('checkout', null);
   await expect.poll(async () => (await hub.waits()).suspended).toBe(2);
   await page.goto(`${origin}/#/requests/${runId}?every=off`);
-  const name = page.getByRole('row', { name: /parcel\.label\.print/ }).locator('.trace-name');
+  const name = page.getByRole('row', { name: /parcel\.label\.print/ }).locator(built('.trace-name'));
   const link = name.getByRole('link', { name: 'parcel.label.print' });
   await expect(link).toBeVisible();
   expect(await link.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).toBe(0);
@@ -80,7 +81,7 @@ test('on a phone, waiting and running time are told apart, and the axis has its 
   await page.clock.install({ time: opened });
   await page.clock.pauseAt(opened + 1_000);
   await page.goto(`${dashboard.origin}/#/requests/${REQUEST_ID}?every=off`);
-  const shown = page.getByRole('row', { name: /fulfil/ }).locator('.trace-ms:visible');
+  const shown = page.getByRole('row', { name: /fulfil/ }).locator(built('.trace-ms:visible'));
   await expect(shown).toHaveCount(2);
   for (const [index, label] of ['waited', 'ran'].entries())
     await expect(shown.nth(index)).toHaveAttribute('data-label', label);

@@ -1,5 +1,6 @@
 import { createWorkflow, FatalError, type Hub } from 'hubline';
 import type { Locator, Page } from 'playwright/test';
+import { built } from '../../scripts/page/built-classes.js';
 import { expectAccessible } from '../testing/expect-accessible.js';
 import { expect, test } from '../testing/fixtures.js';
 import { eventPanel, expectNoOverflow, openView } from '../testing/page-parts.js';
@@ -123,7 +124,7 @@ test('on a phone, a workflow is two lines, and status, duration, age and id of a
   ship.open();
   await hub.emit('order.paid', true);
   await page.goto(`${origin}/#/workflows?every=1`);
-  const trend = page.getByRole('row', { name: /^fulfil/ }).locator('.trend > .trend-received');
+  const trend = page.getByRole('row', { name: /^fulfil/ }).locator(built('.trend > .trend-received'));
   await expect(trend).toHaveAttribute('d', /^M\d/);
   const row = page.getByRole('row', { name: /^fulfil/ });
   await expect.poll(async () => (await row.boundingBox())?.height).toBeLessThan(90);
@@ -133,12 +134,12 @@ test('on a phone, a workflow is two lines, and status, duration, age and id of a
   await expect(run.getByText('Completed', { exact: true })).toBeVisible();
   const middles = await Promise.all(
     ['.state', '.run-total', 'time', '.short-id'].map(async (part) => {
-      const { y, height } = (await run.locator(part).first().boundingBox()) ?? { y: 0, height: 0 };
+      const { y, height } = (await run.locator(built(part)).first().boundingBox()) ?? { y: 0, height: 0 };
       return y + height / 2;
     }),
   );
   for (const middle of middles) expect(Math.abs(middle - (middles[0] ?? 0))).toBeLessThan(12);
-  await run.locator('.short-id').click();
+  await run.locator(built('.short-id')).click();
   await expect(page).toHaveURL(/#\/requests\//);
   await expectNoOverflow(page);
 });

@@ -17,6 +17,7 @@ import type { Interceptor } from '../../e2e/testing/start-dashboard.js';
 import { createAnswers } from '../../ui/testing/answers.js';
 import { EXTREMES, type Load, THOUSANDS } from '../../ui/testing/loads.js';
 import { findBrowser, launchOptions } from '../browser/browser.js';
+import { built } from '../page/built-classes.js';
 import { startGalleryHub } from './gallery-hub.js';
 import { type OperatedShop, startOperatedShop } from './operated-hub.js';
 
@@ -79,7 +80,7 @@ const scenes: readonly Scene[] = [
   {
     name: 'processes',
     hash: '#/processes',
-    act: ({ page }) => page.locator('.processes-table summary').first().click(),
+    act: ({ page }) => page.locator(built('.processes-table summary')).first().click(),
   },
   { name: 'schedules', hash: '#/schedules' },
   { name: 'grouped', hash: '#/?group=prefix&closed=payment' },
