@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { expect, it, vi } from 'vitest';
 import { envelope } from '../../contract/envelope.js';
 import { completed, failed } from '../../contract/outcome.js';
@@ -57,6 +58,7 @@ it('reads large results of runs that end together in several replies', async () 
   await Promise.all(shop.waiting.map((delivery) => delivery.commit({ ...completed(), result: large })));
   const longest = longestReply(scripts.awaitRuns);
   const { signal } = new AbortController();
+  setMaxListeners(0, signal);
   const ended = await Promise.all(sent.map(({ id }) => shop.transport.runs.ended('run', id, signal)));
   expect(ended.map((run) => run?.result)).toEqual(Array(count).fill(large));
   expect(await longest()).toBeLessThan(1.5 * maxBatchLength);
