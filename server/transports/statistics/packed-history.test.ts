@@ -67,6 +67,19 @@ it('is the same whether it is stored after each minute or stays in memory', () =
   );
 });
 
+it('retains the durations of the last 5 minutes if the current one is stored before it ends', () => {
+  const history = new PeriodHistory();
+  const none = { buckets: [], longestMs: -1 };
+  for (const [minute, longestMs] of [
+    [first, 9],
+    [first + 5, 2],
+  ] as const) {
+    history.add(minute, { counts: [1], waits: none, durations: { buckets: [[longestMs, 1]], longestMs } });
+    store(history, new Map());
+  }
+  expect(history.durations((first + 5) * minuteMs).durationMs.last5Min.max).toBe(9);
+});
+
 it('counts in the newest minute what a store with a clock that was set back has counted', () => {
   const none = { buckets: [], longestMs: -1 };
   const one = { counts: [1, 0, 0, 0, 0], waits: { buckets: [[3, 1]], longestMs: 2 }, durations: none } as const;

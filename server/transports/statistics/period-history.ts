@@ -352,7 +352,8 @@ export class PeriodHistory {
     this.#closed = undefined;
     this.#recent = undefined;
     if (minute.period === -1) return;
-    this.#minutes = addPeriod(this.#minutes, minute, minutes.length, recentMinutes - 1);
+    // Also if the minute is closed before it ends.
+    this.#minutes = addPeriod(this.#minutes, minute, minutes.length, recentMinutes);
     for (const totals of Object.values(this.#totals)) totals.write(writer);
     this.#closedTotals = writer.take();
     this.#changed.add('minutes').add('latest');
