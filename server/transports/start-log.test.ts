@@ -56,6 +56,15 @@ it('allows max starts at once when none is left in the window, and as many as ma
   );
 });
 
+it('knows once it is stored until when starts are not known', () => {
+  const log = new StartLog({ max: 1, perMs: 20 });
+  for (const at of [0, 20]) log.countStart(at);
+  log.setRate({ max: 2, perMs: 20 });
+  const restored = StartLog.restore(log.stored());
+  restored.setRate({ max: 90, perMs: 21 });
+  expect(restored.openAt).toBe(21);
+});
+
 it('spaces the starts of a steady flow at 99 % of the rate, and holds 200 groups', () => {
   const log = new StartLog({ max: 10_000, perMs: 1_000 });
   let starts = 0;

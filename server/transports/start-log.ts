@@ -31,18 +31,24 @@ export class StartLog {
     const [max = 1, perMs = 1] = stored;
     const log = new StartLog({ max, perMs });
     for (let index = 2; index + 1 < stored.length; index += 2) {
-      const [at = 0, count = 0] = stored.slice(index);
-      log.#groups.push({ from: at + offset, at: at + offset, count });
+      const [time = 0, count = 0] = stored.slice(index);
+      const at = time + offset;
+      if (count === 0) log.#cutAt = at;
+      else log.#groups.push({ from: at, at, count });
       log.#total += count;
     }
-    const mayBeCut = log.#total >= max || log.#groups.length >= 2 * maxGroups;
-    if (mayBeCut) log.#cutAt = log.#groups[0]?.at ?? log.#cutAt;
     return log;
   }
 
-  /** Returns the rate, and the starts as times and numbers in turns. @param offset difference of the stored clock */
+  /**
+   * Returns the rate, and the starts as times and numbers in turns: 0 is the number of those that are not known.
+   *
+   * @param offset difference of the stored clock
+   */
   stored(offset = 0): readonly number[] {
-    return [this.#rate.max, this.#rate.perMs, ...this.#groups.flatMap(({ at, count }) => [at + offset, count])];
+    const cut = this.#cutAt === Number.NEGATIVE_INFINITY ? [] : [{ at: this.#cutAt, count: 0 }];
+    const starts = [...cut, ...this.#groups].flatMap(({ at, count }) => [at + offset, count]);
+    return [this.#rate.max, this.#rate.perMs, ...starts];
   }
 
   /** Time from which the next start is allowed; may be in the past. */

@@ -31,10 +31,15 @@ export interface Process {
   readonly deliveries: Delivery[];
 }
 
-/** Starts a service on a file, as a new process does, and stops it after the test. */
+/**
+ * Starts a service on a file, as a new process does, and stops it after the test.
+ *
+ * @param onDelivery called when an event is handed out
+ */
 export async function startProcess(
   options: SqliteTransportOptions & { readonly clock?: FakeClock },
   subscriptions: readonly Subscription[],
+  onDelivery: (delivery: Delivery) => void = () => {},
 ): Promise<Process> {
   const { clock = createFakeClock() } = options;
   const transport = sqliteTransport({ clock, ...options }).connect({ service: 'shop', logger: silentLogger });
@@ -42,6 +47,13 @@ export async function startProcess(
   onTestFinished(async () => {
     await transport.close({ drainMs: 0 });
   });
-  await transport.start({ concurrency: 100, subscriptions, onDelivery: (delivery) => deliveries.push(delivery) });
+  await transport.start({
+    concurrency: 100,
+    subscriptions,
+    onDelivery: (delivery) => {
+      deliveries.push(delivery);
+      onDelivery(delivery);
+    },
+  });
   return { transport, clock, deliveries };
 }

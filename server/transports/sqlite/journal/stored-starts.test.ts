@@ -22,7 +22,9 @@ function machine(subscription: Subscription) {
   /** Times at which events were handed out, by their keys. */
   const starts = new Map<string, number[]>();
   const start = async (): Promise<void> => {
-    current = await startProcess({ file, clock }, [subscription]);
+    current = await startProcess({ file, clock }, [subscription], ({ envelope: { key = '' } }) => {
+      starts.set(key, [...(starts.get(key) ?? []), clock.now()]);
+    });
   };
   return {
     clock,
@@ -30,14 +32,10 @@ function machine(subscription: Subscription) {
     starts,
     start,
     publish: async (key: string) => current?.transport.publish([envelope('a', { key })]),
-    /** Notes what was handed out, and completes it. */
+    /** Completes what was handed out. */
     async complete(): Promise<void> {
       await clock.settle();
-      for (const delivery of current?.deliveries.splice(0) ?? []) {
-        const key = delivery.envelope.key ?? '';
-        starts.set(key, [...(starts.get(key) ?? []), clock.now()]);
-        await delivery.commit(completed());
-      }
+      for (const delivery of current?.deliveries.splice(0) ?? []) await delivery.commit(completed());
     },
     async restart(): Promise<void> {
       await current?.transport.close({ drainMs: 0 });
