@@ -90,8 +90,8 @@ export function describeRates(stage: ContractStage): void {
     await subscribe(0);
     for (const each of commands) {
       if (each.do === 'open') {
-        // Each may hold a connection of a pool with ten.
-        if (open.length < 8) await subscribe(each.rate);
+        // They, the observer and the listener hold a session each of a pool with ten, and calls need one.
+        if (open.length < 7) await subscribe(each.rate);
       } else if (each.do === 'publish') {
         const sent = Array.from({ length: each.count }, () => {
           const key = keys[ids.length % keys.length] ?? '';
