@@ -61,7 +61,7 @@ export function CountStats({ counters = ALL_COUNTERS, counts }: CountStatsProps)
         return (
           <div key={counter} title={title}>
             <dt>{label}</dt>
-            <dd>
+            <dd class={counter === 'failed' && value ? 'tone-failed' : undefined}>
               <Count value={value} />
               {ALL_COUNTERS.map((part) => {
                 const look = COUNTER_LOOK[part];

@@ -27,7 +27,7 @@ export interface GraphShape {
   readonly followUps: number;
 }
 
-export const NODE_HEIGHT = 3.75;
+export const NODE_HEIGHT = 3;
 
 /** Minimum width for the status and the counts of a step in one line. */
 const MIN_NODE_WIDTH = 10.5;
@@ -35,25 +35,25 @@ const MAX_NODE_WIDTH = 13;
 /** Gap between nodes with an arrow. */
 const GAP = 2;
 /** Gap between stacked nodes. */
-const STACK_GAP = 0.75;
+const STACK_GAP = 0.5;
 const FRAME_PADDING = 0.75;
 const ARROW = 0.375;
 /** Distance from the steps of a stage to where they join, and from where the next ones fork. */
 const BEND = 0.5;
 
 /**
- * Lays out a workflow from left to right in as many rows as necessary, or from top to bottom if there is little width.
- * The steps of one stage stand above each other.
+ * Lays out a workflow from left to right in as many rows as necessary, or in one row that is wider than what is available
+ * if that has no room for two stages. The steps of one stage stand above each other.
  */
 export function layoutGraph(shape: GraphShape, available: number): GraphLayout {
   const { hasTrigger, stages, followUps } = shape;
   const others = Number(hasTrigger) + Number(followUps > 0);
   const room = available - 2 * FRAME_PADDING + GAP;
   const fitting = Math.floor(room / (MIN_NODE_WIDTH + GAP)) - others;
-  if (fitting < Math.min(2, stages.length)) return layoutDown(shape, available);
-  const rows = Math.ceil(stages.length / fitting);
+  const rows = fitting < Math.min(2, stages.length) ? 1 : Math.ceil(stages.length / fitting);
   const columns = Math.ceil(stages.length / rows);
-  return layoutAcross(shape, columns, Math.min(MAX_NODE_WIDTH, room / (columns + others) - GAP));
+  const nodeWidth = Math.max(MIN_NODE_WIDTH, Math.min(MAX_NODE_WIDTH, room / (columns + others) - GAP));
+  return layoutAcross(shape, columns, nodeWidth);
 }
 
 /** Steps of a stage, or the trigger. */
@@ -129,40 +129,6 @@ function arrowsTo({ x, tops, turn }: StagePlace, start: number, sources: readonl
   });
 }
 
-function layoutDown({ hasTrigger, stages, followUps }: GraphShape, available: number): GraphLayout {
-  const nodeWidth = Math.max(MIN_NODE_WIDTH, Math.min(1.5 * MAX_NODE_WIDTH, available - GAP));
-  const frameStart = hasTrigger ? NODE_HEIGHT + GAP - FRAME_PADDING : 0;
-  let next = frameStart + FRAME_PADDING;
-  const stageTops = stages.map((size) => {
-    const first = next;
-    next += stackHeight(size) + GAP;
-    return stackTops(size, first + stackHeight(size) / 2);
-  });
-  const frameEnd = next - GAP + FRAME_PADDING;
-  const x = GAP - FRAME_PADDING;
-  const nextY = range(followUps).map((index) => frameEnd + STACK_GAP + index * (NODE_HEIGHT + STACK_GAP));
-  return {
-    width: GAP + nodeWidth,
-    height: (nextY.at(-1) ?? frameEnd - NODE_HEIGHT) + NODE_HEIGHT,
-    nodeWidth,
-    trigger: hasTrigger ? { x, y: 0 } : null,
-    steps: stageTops.flat().map((y) => ({ x, y })),
-    followUps: nextY.map((y) => ({ x: GAP, y })),
-    frame: { x: 0, y: frameStart, width: GAP + nodeWidth, height: frameEnd - frameStart },
-    stepArrows: stageTops.flatMap((tops, stage) => {
-      const [y = 0] = tops;
-      const sources = stageTops[stage - 1] ?? (hasTrigger ? [0] : []);
-      if (tops.length * sources.length !== 1) return arrowsTo({ x, tops, turn: y - GAP / 2 }, x + nodeWidth, sources);
-      const middle = x + nodeWidth / 2;
-      return [`M${middle} ${y - GAP}V${y}${arrowHead(middle, y, -1)}`];
-    }),
-    followUpArrows: nextY.map((y) => {
-      const target = y + NODE_HEIGHT / 2;
-      return `M${FRAME_PADDING} ${frameEnd}V${target}H${GAP}${arrowHead(GAP, target)}`;
-    }),
-  };
-}
-
 /** Returns the height of nodes above each other. */
 function stackHeight(nodes: number): number {
   return Math.max(0, nodes * (NODE_HEIGHT + STACK_GAP) - STACK_GAP);
@@ -177,7 +143,7 @@ function range(count: number): readonly number[] {
   return Array.from({ length: count }, (_, index) => index);
 }
 
-/** Returns the head of an arrow that points right (1) or down (-1). */
-function arrowHead(x: number, y: number, turn: 1 | -1 = 1): string {
-  return `M${x - ARROW} ${y - ARROW}L${x} ${y}L${x - turn * ARROW} ${y + turn * ARROW}`;
+/** Returns the head of an arrow that points right. */
+function arrowHead(x: number, y: number): string {
+  return `M${x - ARROW} ${y - ARROW}L${x} ${y}L${x - ARROW} ${y + ARROW}`;
 }

@@ -7,7 +7,7 @@ import { Segments, Select } from '../shared/choices.js';
 import { lookOf } from '../shared/states.js';
 import type { Monitor } from '../state/monitor.js';
 import { LIVE, RetainedRuns, runPeriods } from './retained-runs.js';
-import { failedFirst, RunList } from './run-list.js';
+import { failedAlike, failedFirst, RunList } from './run-list.js';
 import { listedSteps, reachedSteps, WorkflowGraph } from './workflow-graph.js';
 import { stagesOf } from './workflow-summary.js';
 
@@ -27,7 +27,7 @@ const FILTERS: readonly RunFilter[] = ['all', 'failed', 'waiting', 'suspended', 
 /** Maximum number of waiting runs that the server reads. */
 const MAX_WAITING = 1_000;
 
-/** Number of runs that are shown first. */
+/** Number of lines of runs that are shown first. */
 const RUNS_SHOWN = 20;
 
 /** Graph of the steps that the runs of a workflow reached, and a list of runs by status or by step. */
@@ -55,7 +55,7 @@ export function OpenWorkflow({ workflow, body, monitor, query }: OpenWorkflowPro
   };
   const isRetained = listRuns !== null && period !== undefined && period.key !== LIVE;
   const runs = selectRuns(body, filter, step);
-  const shown = isLong ? runs : runs.slice(0, RUNS_SHOWN);
+  const limit = isLong ? Number.POSITIVE_INFINITY : RUNS_SHOWN;
   return (
     <>
       <h4 class="workflow-period">
@@ -79,10 +79,11 @@ export function OpenWorkflow({ workflow, body, monitor, query }: OpenWorkflowPro
         query={query}
       />
       <div class="workflow-runs">
-        <h4>
-          Runs {isLoaded && !isRetained && <span class="panel-period">{listPeriod(workflow, body, filter, step)}</span>}
-        </h4>
         <div class="run-filters">
+          <h4>
+            Runs{' '}
+            {isLoaded && !isRetained && <span class="panel-period">{listPeriod(workflow, body, filter, step)}</span>}
+          </h4>
           <Segments
             label="Status of the runs"
             options={FILTERS}
@@ -119,10 +120,10 @@ export function OpenWorkflow({ workflow, body, monitor, query }: OpenWorkflowPro
             {runs.length === 0 ? (
               <p class="muted">No such run is retained.</p>
             ) : (
-              <RunList runs={shown} serverNow={monitor.serverNow.value} query={query} />
+              <RunList runs={runs} limit={limit} serverNow={monitor.serverNow.value} query={query} />
             )}
             <div class="run-filters">
-              {shown.length < runs.length && (
+              {failedAlike(runs).length > limit && (
                 <button type="button" class="button" onClick={() => setLong(true)}>
                   Show all {formatCount(runs.length)} runs
                 </button>

@@ -13,6 +13,8 @@ import { isOver } from './step-bars.js';
 
 export interface RunListProps {
   readonly runs: readonly RunIntrospection[];
+  /** Number of lines that are shown; those that failed alike are one. @default all */
+  readonly limit?: number;
   /** Current time in epoch milliseconds on the server's clock. */
   readonly serverNow: number;
   /** Query that links retain. */
@@ -26,16 +28,16 @@ const MIN_ALIKE = 3;
  * Runs of a workflow, one line each, with their steps as a bar. Those that failed alike in a row are one line, with a button
  * that shows the others.
  */
-export function RunList({ runs, serverNow, query }: RunListProps): JSX.Element {
+export function RunList({ runs, limit, serverNow, query }: RunListProps): JSX.Element {
   const kept = useKept();
   const [open, setOpen] = useState<string>();
-  const lineOf = (run: RunIntrospection, repeatsError: boolean): JSX.Element => {
+  const lineOf = (run: RunIntrospection, repeatsError: boolean, more?: JSX.Element): JSX.Element => {
     const { id, status, acceptedAt, endedAt } = run;
     const line = (): JSX.Element => (
-      <RunLine key={id} run={run} repeatsError={repeatsError} serverNow={serverNow} query={query} />
+      <RunLine key={id} run={run} repeatsError={repeatsError} more={more} serverNow={serverNow} query={query} />
     );
     // What the line of an ended run shows changes with the time alone.
-    return endedAt === undefined
+    return endedAt === undefined || more
       ? line()
       : kept(id, `${status} ${endedAt} ${formatAgo(serverNow - acceptedAt)} ${repeatsError} ${query}`, line);
   };
@@ -46,35 +48,34 @@ export function RunList({ runs, serverNow, query }: RunListProps): JSX.Element {
         <span>Run</span>
         <span class="keys run-keys">
           Steps over time
-          <span>ran</span>
-          <span class="is-waited">waited</span>
-          <span class="is-below">in parallel</span>
+          <span>running</span>
+          <span class="is-waited">waiting</span>
+          <span class="is-below">parallel steps</span>
         </span>
         <span class="run-total">Duration</span>
         <span class="run-total">Accepted</span>
       </p>
       <ol class="runs" aria-label="Recent runs">
-        {failedAlike(runs).flatMap(([first, ...others]) => {
-          const oldest = others.at(-1);
-          const lines = [lineOf(first, false), ...others.map((run) => lineOf(run, true))];
-          if (oldest === undefined || lines.length < MIN_ALIKE) return lines;
-          // Newer ones may join it, and the oldest may leave.
-          const isOpen = others.some(({ id }) => id === open);
-          const more = (
-            <li key={`more ${oldest.id}`} class="run-more">
+        {failedAlike(runs)
+          .slice(0, limit)
+          .flatMap(([first, ...others]) => {
+            const oldest = others.at(-1);
+            const isFolded = others.length + 1 >= MIN_ALIKE;
+            // Newer ones may join it, and the oldest may leave.
+            const isOpen = others.some(({ id }) => id === open);
+            const more = oldest && isFolded && (
               <button
                 type="button"
-                class="button"
+                class="run-more"
                 aria-expanded={isOpen}
                 onClick={() => setOpen(isOpen ? undefined : others[0]?.id)}
               >
                 {formatCount(others.length)} more alike in {formatAge(first.acceptedAt - oldest.acceptedAt)}
               </button>
-            </li>
-          );
-          lines.splice(1, isOpen ? 0 : others.length, more);
-          return lines;
-        })}
+            );
+            const below = isFolded && !isOpen ? [] : others;
+            return [lineOf(first, false, more || undefined), ...below.map((run) => lineOf(run, true))];
+          })}
       </ol>
     </>
   );
@@ -97,13 +98,15 @@ function errorOf({ attempt, error }: RunIntrospection): string {
   return error === undefined ? '' : `${attempt} ${error.name} ${error.message.replace(/\d[\da-f-]{3,}/gi, '')}`;
 }
 
-interface RunLineProps extends Omit<RunListProps, 'runs'> {
+interface RunLineProps extends Omit<RunListProps, 'runs' | 'limit'> {
   readonly run: RunIntrospection;
   /** Its error is that of the run above. */
   readonly repeatsError: boolean;
+  /** Button that shows the runs that failed alike. */
+  readonly more: JSX.Element | undefined;
 }
 
-function RunLine({ run, repeatsError, serverNow, query }: RunLineProps): JSX.Element {
+function RunLine({ run, repeatsError, more, serverNow, query }: RunLineProps): JSX.Element {
   const { id, status, attempt, acceptedAt, endedAt, inbox } = run;
   const error = repeatsError ? undefined : run.error;
   const wait = run.steps.findLast((step) => step.waitsFor !== undefined && !isOver(step.status));
@@ -119,6 +122,7 @@ function RunLine({ run, repeatsError, serverNow, query }: RunLineProps): JSX.Ele
       {repeatsError && <span class="visually-hidden">same error</span>}
       {error && (
         <p class="run-note" title={error.message}>
+          {more}
           <strong class="tone-failed">{error.name}</strong> {error.message}
           {attempt > 1 && <span class="muted"> · attempt {attempt}</span>}
         </p>

@@ -49,7 +49,7 @@ export function WorkflowGraph({ workflow, steps, stages, query }: WorkflowGraphP
   const kept = useKept();
   const followUpClasses = followUps.map((followUp) => (isUsed(followUp, workflow) ? WHEN_TONE[followUp.when] : ''));
   return (
-    <div ref={box} class="graph-box">
+    <div ref={box} class="graph-box" tabIndex={width > available ? 0 : undefined}>
       <div class="graph" style={{ width: `${width}rem`, height: `${height}rem` }}>
         {kept('', [place, followUpClasses, ...steps.map(({ status }) => status)].join(), () => (
           <svg class="graph-lines" viewBox={`0 0 ${width} ${height}`} aria-hidden="true">

@@ -172,19 +172,21 @@ function WorkflowCard({ workflow, monitor, query }: WorkflowProps): JSX.Element 
         )}
       </div>
       <Problems workflow={workflow} monitor={monitor} />
-      <TypeActions
-        kind="workflow"
-        name={name}
-        deadLetters={metrics.deadLetters}
-        paused={workflow.paused}
-        now={Math.max(monitor.store.reading.value.hubNow, metrics.lastFailedAt ?? 0)}
-      />
-      <h4 class="workflow-period">
-        Runs <span class="panel-period">since start</span>
-      </h4>
-      <dl class="stats workflow-stats">
-        <CountStats counters={['received', 'completed', 'failed', 'pending', 'retried']} counts={metrics} />
-      </dl>
+      <div class="workflow-stats">
+        <h4>
+          Runs <span class="panel-period">since start</span>
+        </h4>
+        <dl class="stats">
+          <CountStats counters={['received', 'completed', 'failed', 'pending', 'retried']} counts={metrics} />
+        </dl>
+        <TypeActions
+          kind="workflow"
+          name={name}
+          deadLetters={metrics.deadLetters}
+          paused={workflow.paused}
+          now={Math.max(monitor.store.reading.value.hubNow, metrics.lastFailedAt ?? 0)}
+        />
+      </div>
       {data?.error && <Failure message={data.error.message} />}
       <OpenWorkflow workflow={workflow} body={data?.body ?? latestRuns(workflow)} monitor={monitor} query={query} />
     </article>
