@@ -139,6 +139,12 @@ test('an open group stays open while it grows, with the newest failures', async 
   await page.poll();
   expect(screen.getByRole('button', { name: /CardError/ }).getAttribute('aria-expanded')).toBe('true');
   expect(failures()).toContain('4be0643f');
+  expect(screen.queryByText(/Last message/)).toBeNull();
+  const lastError = { name: 'CardError', message: 'card 24083 declined' };
+  const problem = { kind: 'failing', severity: 'error', eventType: 'order.paid', lastError } as const;
+  api.health = { status: 'failing', problems: [problem], problemCount: 1 };
+  await page.poll();
+  expect(screen.getByText(/Last message/).parentElement?.textContent).toBe('Last message: card 24083 declined');
 });
 
 test('releases that replace another one are marks, one for services that start it together', () => {

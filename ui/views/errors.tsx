@@ -13,6 +13,7 @@ import { Ago } from '../shared/times.js';
 import { HourLine } from '../shared/trend-chart.js';
 import { LoadedView } from '../shared/view-section.js';
 import { BoundedRows, useSorted, ViewTable, ViewTableCell, ViewTableNote } from '../shared/view-table.js';
+import type { HubStore } from '../state/hub-store.js';
 import type { Monitor } from '../state/monitor.js';
 import type { Navigation } from '../state/navigation.js';
 
@@ -56,6 +57,7 @@ export function Errors({ monitor, navigation }: ErrorsProps): JSX.Element {
           groups={groups.filter((group) => matches(group, filter, release, now))}
           release={release}
           now={now}
+          store={monitor.store}
           query={navigation.query.value}
         />
       )}
@@ -143,10 +145,11 @@ interface ErrorTableProps {
   readonly release: ReleaseIntrospection | undefined;
   /** Current time in epoch milliseconds on the server's clock. */
   readonly now: number;
+  readonly store: HubStore;
   readonly query: string;
 }
 
-function ErrorTable({ groups, release, now, query }: ErrorTableProps): JSX.Element {
+function ErrorTable({ groups, release, now, store, query }: ErrorTableProps): JSX.Element {
   const [sorted, order] = useSorted(groups, ({ id }) => id, 'Attention', {
     Attention: (group) => attention(group, release, now),
     Error: ({ name, message }) => message || name,
@@ -161,7 +164,7 @@ function ErrorTable({ groups, release, now, query }: ErrorTableProps): JSX.Eleme
   return (
     <ViewTable caption="Groups of errors" columns={COLUMNS} class="errors-table" order={order}>
       <BoundedRows items={sorted} limit={SHOWN} noun="errors" columns={COLUMNS.length}>
-        {(group) => <ErrorRows key={group.id} group={group} release={release} now={now} query={query} />}
+        {(group) => <ErrorRows key={group.id} group={group} release={release} now={now} store={store} query={query} />}
       </BoundedRows>
     </ViewTable>
   );
@@ -172,11 +175,12 @@ interface ErrorRowsProps extends Omit<ErrorTableProps, 'groups'> {
 }
 
 /** Row of a group, and below it, if it is open, its newest failures. */
-function ErrorRows({ group, release, now, query }: ErrorRowsProps): JSX.Element {
+function ErrorRows({ group, release, now, store, query }: ErrorRowsProps): JSX.Element {
   const [isOpen, setOpen] = useState(false);
   const { name, message, eventType, workflow, failures, attempts, history, firstSeenAt, lastSeenAt } = group;
   const { firstRelease, lastRelease, deadLetters, newest } = group;
   const hours = bars24h(history, now);
+  const last = isOpen ? lastMessage(group, store) : undefined;
   return (
     <>
       <tr>
@@ -220,6 +224,11 @@ function ErrorRows({ group, release, now, query }: ErrorRowsProps): JSX.Element 
       {isOpen && (
         <tr class="detail-row">
           <td colSpan={COLUMNS.length}>
+            {last && (
+              <p>
+                <span class="muted">Last message:</span> {last}
+              </p>
+            )}
             {newest.length === 0 ? (
               <p class="muted">No event or run has failed with it.</p>
             ) : (
@@ -232,8 +241,17 @@ function ErrorRows({ group, release, now, query }: ErrorRowsProps): JSX.Element 
   );
 }
 
+/** Returns the last message of a group, in which nothing is masked, if its event type or workflow failed last with it. */
+function lastMessage({ eventType, workflow, name, message }: ErrorGroup, { health }: HubStore): string | undefined {
+  const errors = health.value?.problems.map((problem) =>
+    (problem.workflow ?? problem.eventType) === (workflow ?? eventType) ? problem.lastError : undefined,
+  );
+  const parts = message.split(/#|"…"/);
+  return errors?.find((error) => error?.name === name && parts.every((part) => error.message.includes(part)))?.message;
+}
+
 /** Tags of a group that rises, or that began in the latest release. */
-export function GroupTags({ group, release, now }: Omit<ErrorRowsProps, 'query'>): JSX.Element {
+export function GroupTags({ group, release, now }: Omit<ErrorRowsProps, 'store' | 'query'>): JSX.Element {
   const rise = riseOf(group, now);
   return (
     <>
@@ -265,7 +283,7 @@ export function NewestFailures({ newest, name, now, query }: NewestFailuresProps
   return (
     <>
       {isShared && <p class="muted">{[...places]}</p>}
-      <ul class="error-ids" aria-label="Newest failures">
+      <ul class={`error-ids${isShared ? ' is-shared' : ''}`} aria-label="Newest failures">
         {newest.map((failure) => {
           const { id, at, attempt } = failure;
           return (
