@@ -144,7 +144,7 @@ test('panel: name, status, counts, failures, triggers and settings', { tag: '@an
       - list:
         - listitem:
           - strong: ×1
-          - text: FatalError new in 24 h card declined last seen
+          - text: FatalError new in 24 h card declined still fails, last seen
           - time
           - text: ", first"
           - time
@@ -198,12 +198,13 @@ test('workflows: a table with row headers', { tag: '@any-width' }, async ({ page
     - heading "Workflows" [level=2]
     - table "Workflows":
       - rowgroup:
-        - row "Workflow Trend 20 min Failed 5 min Failure rate 5 min Waiting now Suspended now Running now p50 10 runs Last run"
+        - row "Workflow Trend 20 min Runs 5 min Failed 5 min Failure rate 5 min Waiting now Suspended now Running now p50 10 runs Last run"
       - rowgroup:
         - row:
-          - rowheader /fulfil From the payment to the parcel\\. .*failed in 5 min/:
+          - rowheader /fulfil Failing From the payment to the parcel\\. .*failed in 5 min/:
             - link "fulfil"
           - cell
+          - cell "1"
           - cell "1"
           - cell "100%"
           - cell "0"

@@ -84,7 +84,7 @@ test('a table lists the workflows, those with problems first', async () => {
     ...api.workflows,
     workflowOf('bill', [], {
       metrics: countsOf(9, 2, { pending: 5, active: 1, suspended: 3 }),
-      recent: recentOf({ received: 0, completed: 6, failed: 3, cancelled: 1, retried: 0 }),
+      recent: recentOf({ received: 12, completed: 6, failed: 3, cancelled: 1, retried: 0 }),
       runs: [
         runOf('run-2', 'suspended', []),
         runOf('run-1', 'completed', [], { acceptedAt: SERVER_NOW - 9_000, endedAt: SERVER_NOW - 2_000 }),
@@ -93,10 +93,10 @@ test('a table lists the workflows, those with problems first', async () => {
   ];
   await openPage(api, '#/workflows');
   const names = screen.getAllByRole('rowheader').map(({ textContent }) => textContent);
-  expect(names).toEqual([expect.stringMatching(/^onboard2 of 8 runs failed in 5 min/), 'fulfil', 'bill']);
+  expect(names).toEqual([expect.stringMatching(/^onboard2 of 8 runs failed in 5 min/), 'fulfil', 'bill Failing']);
   const cells = within(screen.getByRole('row', { name: /^bill/ })).getAllByRole('cell');
   expect(cells.map(({ textContent }) => textContent)).toEqual([
-    ...['', '2', '25.0%'],
+    ...['', '12', '2', '25.0%'],
     // Waiting, suspended and running runs do not overlap.
     ...['1', '3', '1'],
     ...['7 s', 'Suspended 5 s ago'],

@@ -14,6 +14,7 @@ import { Ago } from '../shared/times.js';
 import { TrendChart } from '../shared/trend-chart.js';
 import { Failure, ViewSection } from '../shared/view-section.js';
 import { ViewTable, ViewTableCell, ViewTableNote } from '../shared/view-table.js';
+import { failureLevel } from '../state/event-row.js';
 import type { Monitor } from '../state/monitor.js';
 import { type Navigation, viewPath } from '../state/navigation.js';
 import { describeProblem, problemKey } from '../state/problems.js';
@@ -54,7 +55,7 @@ export function Workflows({ monitor, navigation }: WorkflowsProps): JSX.Element 
       {open !== undefined ? (
         <WorkflowCard key={open.name} workflow={open} monitor={monitor} query={query} />
       ) : (
-        <ViewTable caption="Workflows" columns={COLUMNS} class="is-short workflows-table">
+        <ViewTable caption="Workflows" columns={COLUMNS} class="workflows-table">
           {[...workflows]
             .sort((a, b) => rankOf(a) - rankOf(b))
             .map((workflow) => (
@@ -69,6 +70,7 @@ export function Workflows({ monitor, navigation }: WorkflowsProps): JSX.Element 
 const COLUMNS = [
   'Workflow',
   'Trend, 20 min',
+  'Runs, 5 min',
   'Failed, 5 min',
   'Failure rate, 5 min',
   'Waiting, now',
@@ -92,19 +94,30 @@ function WorkflowRow({ workflow, monitor, query }: WorkflowProps): JSX.Element {
   const counts = recent?.last5Min;
   const failed = counts && counts.failed - counts.cancelled;
   const isFailing = !!failed;
+  const ratio = counts ? failureRatio(counts) : null;
   return (
     <tr>
       <th scope="row">
         <TypeLink class="view-table-name" kind="workflow" type={name} query={query} />
+        {isFailing && ' '}
+        {isFailing && (
+          <span class={`status is-failing is-${failureLevel(ratio)}`}>
+            <Icon name="triangle" />
+            Failing
+          </span>
+        )}
         {description && <ViewTableNote>{description}</ViewTableNote>}
         <Problems workflow={workflow} monitor={monitor} />
       </th>
       <ViewTableCell label="Trend, 20 min">{recent && <TrendChart trend={trendOf(recent.minutes)} />}</ViewTableCell>
+      <ViewTableCell label="Runs, 5 min">
+        <Count value={counts?.received} />
+      </ViewTableCell>
       <ViewTableCell label="Failed, 5 min" isFailed={isFailing}>
         <Count value={failed} />
       </ViewTableCell>
       <ViewTableCell label="Failure rate, 5 min" isFailed={isFailing}>
-        <span data-any={isFailing}>{formatPercent(counts ? failureRatio(counts) : null)}</span>
+        <span data-any={isFailing}>{formatPercent(ratio)}</span>
       </ViewTableCell>
       <ViewTableCell label="Waiting, now">
         <Count value={Math.max(0, pending - suspended - active)} />
