@@ -40,7 +40,7 @@ function options(): (string | null)[] {
     .map(({ textContent }) => textContent);
 }
 
-test('leads with what needs attention, the worst first, each subject once', async () => {
+test('leads with what needs attention, the worst first, each subject once, and lists all views', async () => {
   const api = createFakeApi([eventOf('mail.sent', countsOf(1)), eventOf('order.created', countsOf(3))]);
   api.workflows = [workflowOf('fulfil', ['pick'])];
   api.health = {
@@ -49,14 +49,20 @@ test('leads with what needs attention, the worst first, each subject once', asyn
       { kind: 'failing', severity: 'error', workflow: 'fulfil', failed: 2, ended: 8 },
       { kind: 'oldest-pending', severity: 'warning', eventType: 'order.created', since: SERVER_NOW - 540_000 },
       { kind: 'approval-waiting', severity: 'warning', eventType: 'order.created', count: 2 },
+      { kind: 'lost-process', severity: 'warning', count: 1 },
     ],
-    problemCount: 3,
+    problemCount: 4,
   };
   page = await openPage(api, '#/');
   fireEvent.keyDown(document.body, { key: 'k', ctrlKey: true });
   await page.pass(0);
-  expect(options().slice(0, 3)).toEqual(['fulfil25.0% failed in 5 min', 'order.createdwaits 9 min', 'Eventsg e']);
+  expect(options().slice(0, 3)).toEqual([
+    'fulfil25.0% failed in 5 min',
+    'order.createdwaits 9 min',
+    'Processes1 process lost',
+  ]);
   expect(options().filter((option) => option?.includes('order.created'))).toHaveLength(1);
+  expect(options()).toContain('Processesg p');
   expect(document.querySelector('.palette')?.textContent).toMatch(/↵ open$/);
 });
 

@@ -48,7 +48,7 @@ export function Palette({ store, navigation, actions, onClose }: PaletteProps): 
       if (item !== undefined && !urgent.has(item.key))
         urgent.set(item.key, { ...item, icon, kind: 'Needs attention', note: shortFact });
     }
-    return [...urgent.values(), ...items.filter(({ key }) => !urgent.has(key))];
+    return [...urgent.values(), ...items.filter(({ key, kind }) => kind === 'Views' || !urgent.has(key))];
   });
   const maySearch = useActions()?.may('search') === true;
   const tagView = maySearch ? 'search' : store.introspection.value?.showsTags === true ? 'tagged' : null;
