@@ -42,7 +42,7 @@ test('the dialog that replays dead letters has their errors, how many have which
   const errors = within(dialog.getByRole('list', { name: 'Their errors', hidden: true }));
   expect(errors.getAllByRole('listitem', { hidden: true }).map(({ textContent }) => textContent)).toEqual([
     '×5CardErrorcard declinedlast seen 1 h ago, first 1 d ago',
-    '×2CardErrorno amountlast seen 1 min ago, first 1 d ago',
+    '×2CardErrorno amountstill fails, last seen 1 min ago, first 1 d ago',
   ]);
   // What still fails stands out.
   expect(errors.getByText('1 min ago').parentElement?.className).toBe('tone-failed');

@@ -19,6 +19,7 @@ const RECENT_MS = 5 * 60_000;
 /** Error of a group in three lines: how often and its name, its message, and when it was seen. May stand in a label. */
 export function ErrorFacts({ group, count, now, children }: ErrorFactsProps): JSX.Element {
   const { name, message, firstSeenAt, lastSeenAt } = group;
+  const isRecent = now - lastSeenAt < RECENT_MS;
   return (
     <>
       <span class="failure-head">
@@ -28,8 +29,8 @@ export function ErrorFacts({ group, count, now, children }: ErrorFactsProps): JS
       </span>
       <span class="failure-message">{message}</span>
       <span class="view-table-note">
-        <span class={now - lastSeenAt < RECENT_MS ? 'tone-failed' : undefined}>
-          last seen <Ago at={lastSeenAt} now={now} />
+        <span class={isRecent ? 'tone-failed' : undefined}>
+          {isRecent && 'still fails, '}last seen <Ago at={lastSeenAt} now={now} />
         </span>
         , first <Ago at={firstSeenAt} now={now} />
       </span>
