@@ -27,7 +27,7 @@ test.describe('what a screen reader reads of a hub in trouble', { tag: '@any-wid
           - term: Failed events 5 min
           - term: Failure rate 5 min
           - term: Pending events oldest 9 min
-          - term: /Waiting p95 one waits for \\d min/
+          - term: /Waiting p95, 5 min one waits for \\d min/
           - term: Running p95 5 min
           - term: Received events since start
           - region "Events per second":

@@ -60,7 +60,7 @@ function rateText(types: readonly string[]): string {
   const { received: previous } = sumOf(types, DAY_MINUTES - 1, DAY_MINUTES);
   const perMinute = current + previous / 2;
   const shown = (value: number): string => String(value < 9.95 ? Number(value.toFixed(1)) : Math.round(value));
-  return perMinute === 0 ? '0' : `${shown(perMinute)}/min`;
+  return `${shown(perMinute)}/min`;
 }
 
 function percentText({ failed, completed }: Sum): string {

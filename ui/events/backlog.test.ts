@@ -18,11 +18,11 @@ test.each<[string | null, EventOverview]>([
   [null, backlog(9, 14, 5)],
   ['120 wait · in 14/min, out 5/min: grows by 9/min', backlog(120, 14, 5)],
   ['120 wait · in 2/min, out 5/min: empty in about 40 min', backlog(120, 2, 5)],
-  ['10 wait · in 0, out 30/min: empty in about 20 s', backlog(10, 0, 30)],
-  ['10 wait · in 0, out 0: stays · no process handles it', backlog(10, 0, 0, { processes: 0 })],
+  ['10 wait · in 0/min, out 30/min: empty in about 20 s', backlog(10, 0, 30)],
+  ['10 wait · in 0/min, out 0/min: stays · no process handles it', backlog(10, 0, 0, { processes: 0 })],
   ['50 wait · in 14/min, out 5/min: grows by 9/min · its only slot is taken', backlog(50, 14, 5, { concurrency: 1 })],
   [
-    '50 wait · in 14/min, out 0: grows by 14/min · paused by ann',
+    '50 wait · in 14/min, out 0/min: grows by 14/min · paused by ann',
     backlog(50, 14, 0, { paused: { by: 'ann', reason: 'x', since: 1 } }),
   ],
 ])('%s', (expected, event) => {

@@ -76,7 +76,7 @@ test('many types without events are one line, which lists them', async () => {
   api.events = [eventOf('order.paid', countsOf(5)), ...unused];
   const page = await openPage(api);
   expect(shownTypes()).toEqual(['order.paid']);
-  await page.click(screen.getByRole('button', { name: '9 types without events yet' }));
+  await page.click(screen.getByRole('button', { name: '9 types never seen' }));
   expect(location.hash).toBe('#/?show=never');
   expect(shownTypes()).toHaveLength(9);
 });

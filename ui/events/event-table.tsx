@@ -102,7 +102,7 @@ export function EventTable({ store, order: fresh, navigation, focusRef }: EventT
       {listed !== order && (
         <p class="table-note">
           <button type="button" class="attention-more" onClick={() => navigation.go({ show: 'never' })}>
-            {formatCount(unseen)} types without events yet
+            {formatCount(unseen)} types never seen
           </button>
         </p>
       )}

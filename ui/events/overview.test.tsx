@@ -45,7 +45,7 @@ test('a stuck queue stands beside the waiting time, and the pending events keep 
   await page.poll();
   expect(kpis().slice(3, 5)).toEqual([
     'Pending events oldest 26 min, 2 suspended9',
-    'Waiting p95  one waits for 26 min—',
+    'Waiting p95, 5 min  one waits for 26 min—',
   ]);
   expect(document.querySelector('.kpi-period.tone-stale')?.closest('.kpi')?.textContent).toContain('Waiting p95');
 });

@@ -130,7 +130,7 @@ interface KpiProps {
   readonly label: string;
   readonly period: string;
   readonly tone?: 'failed' | 'stale' | undefined;
-  /** Stands in place of the period. */
+  /** Stands below the label, which then has the period. */
   readonly warning?: string | null;
   readonly children: JSX.Element | string;
 }
@@ -140,7 +140,8 @@ function Kpi({ label, period, tone, warning = null, children }: KpiProps): JSX.E
   return (
     <div class="kpi" title={`${period}${exact}. Runs of workflows are not counted.`}>
       <dt>
-        {label}{' '}
+        {label}
+        {warning === null ? ' ' : `, ${period} `}
         {warning === null ? (
           <span class="kpi-period">{period}</span>
         ) : (

@@ -37,7 +37,7 @@ export function Flow({ monitor, navigation }: FlowProps): JSX.Element {
           <span class="panel-period">last 5 min{isGrouped && ' · grouped by prefix'}</span>
           {others > 0 && (
             <button type="button" class="chip" aria-pressed={isWhole} onClick={() => setWhole(!isWhole)}>
-              {formatCount(others)} without {isList ? 'links' : 'events'}
+              {formatCount(others)} without {isList ? 'links' : 'events in 5 min'}
             </button>
           )}
           <button type="button" class="chip" aria-pressed={isList} onClick={() => setList(!isList)}>

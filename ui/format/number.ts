@@ -36,13 +36,12 @@ function shortened(count: number): string {
   return `${tenths / 10}${UNITS[unit]}`;
 }
 
-/** Formats a rate in events per second, or per minute below one per second: "0", "<0.1/min", "5.4/min", "3.4/s", "12.3K/s". */
+/** Formats a rate in events per second, or per minute below one per second: "0/min", "<0.1/min", "5.4/min", "3.4/s", "12.3K/s". */
 export function formatRate(perSecond: number | null): string {
   if (perSecond === null) return UNKNOWN;
-  if (perSecond === 0) return '0';
   if (perSecond >= 0.995) return `${short(perSecond)}/s`;
   const perMinute = perSecond * 60;
-  return perMinute < 0.1 ? '<0.1/min' : `${short(perMinute)}/min`;
+  return perMinute > 0 && perMinute < 0.1 ? '<0.1/min' : `${short(perMinute)}/min`;
 }
 
 function short(value: number): string {

@@ -3,7 +3,7 @@ import { formatPercent, formatRate } from './number.js';
 
 test.each<[number | null, string]>([
   [null, '—'],
-  [0, '0'],
+  [0, '0/min'],
   [0.001, '<0.1/min'],
   [0.09, '5.4/min'],
   [0.5, '30/min'],
