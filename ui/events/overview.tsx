@@ -155,8 +155,6 @@ function Kpi({ label, period, tone, warning = null, children }: KpiProps): JSX.E
   );
 }
 
-const HEIGHT = 128;
-
 /** Chart of the whole hub. A selected part of it fills the chart, and sets the period of the events table. */
 function Activity({ monitor, navigation }: OverviewProps): JSX.Element {
   const { store } = monitor;
@@ -169,7 +167,8 @@ function Activity({ monitor, navigation }: OverviewProps): JSX.Element {
         navigation={navigation}
         heading="h2"
         id="activity-title"
-        height={HEIGHT}
+        // Lower on a phone, for the first row of the table.
+        height={innerWidth < 600 ? 96 : 128}
         isSelectable
       />
     </section>
