@@ -127,7 +127,7 @@ test('on a phone, a workflow is a few lines without what is zero, and status, du
   const trend = page.getByRole('row', { name: /^fulfil/ }).locator(built('.trend > .trend-received'));
   await expect(trend).toHaveAttribute('d', /^M\d/);
   const row = page.getByRole('row', { name: /^fulfil/ });
-  await expect.poll(async () => (await row.boundingBox())?.height).toBeLessThan(130);
+  await expect.poll(async () => (await row.boundingBox())?.height).toBeLessThan(150);
   await expect(row.locator('[data-label="Runs, 5 min"]')).toBeVisible();
   await expect(row.locator('[data-label="Waiting, now"]')).toBeHidden();
   await page.getByRole('link', { name: 'fulfil' }).click();
