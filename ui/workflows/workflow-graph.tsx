@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { useMemo, useRef } from 'preact/hooks';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
 import type { ReachedStep, WorkflowOverview } from '../../server/dashboard/protocol.js';
 import { formatDuration } from '../format/duration.js';
 import { formatCount, formatPercent } from '../format/number.js';
@@ -47,6 +47,11 @@ export function WorkflowGraph({ workflow, steps, stages, query }: WorkflowGraphP
   const layout = useMemo(() => layoutGraph(shape, available), [place]);
   const { width, height, nodeWidth, frame } = layout;
   const kept = useKept();
+  // Where it scrolls, what failed comes into view first.
+  useEffect(() => {
+    const failed = box.current?.querySelector<HTMLElement>('.node.is-failed');
+    if (box.current && failed) box.current.scrollLeft = failed.offsetLeft - 48;
+  }, [available]);
   const followUpClasses = followUps.map((followUp) => (isUsed(followUp, workflow) ? WHEN_TONE[followUp.when] : ''));
   return (
     <div ref={box} class="graph-box" tabIndex={width > available ? 0 : undefined}>
