@@ -19,10 +19,10 @@ test('the waits of a request collapse, and a part of its time fills the axis', {
   // At first, since they are most of the time.
   const cuts = page.getByRole('row', { name: /Attempt 1/ }).locator(built('.trace-cut'));
   await expect(cuts.first()).toBeAttached();
-  // The rest of the axis is not even.
-  await expect(axis.locator(built('.trace-tick'))).toHaveCount(0);
+  // Their durations stand below the ticks.
+  await expect(axis.locator(built('.trace-tick')).last().locator('span').last()).toHaveText(/^\d.* s$/);
   await page.getByRole('button', { name: 'Show waits' }).click();
-  await expect(axis.locator(built('.trace-tick'))).toHaveText(['20 s', '40 s', '1 min']);
+  await expect(axis).toContainText('20 s40 s1 min');
   await expect(page.locator(built('.trace-cut'))).toHaveCount(0);
   const collapse = page.getByRole('button', { name: 'Collapse waits' });
   await collapse.click();
@@ -40,7 +40,7 @@ test('the waits of a request collapse, and a part of its time fills the axis', {
   await expect(axis).toContainText(/^0.* to 9\.\d s$/);
   await expect(page.getByRole('row', { name: /parcel scanned/ })).toHaveCount(0);
   await showAll.click();
-  await expect(axis.locator(built('.trace-tick'))).toHaveText(['20 s', '40 s', '1 min']);
+  await expect(axis).toContainText('20 s40 s1 min');
 });
 
 test('on a phone, the name of a nested run is whole, and its kind is left out', { tag: '@any-width' }, async ({
@@ -86,8 +86,7 @@ test('on a phone, waiting and running time are told apart, and the axis has its 
   for (const [index, label] of ['waited', 'ran'].entries())
     await expect(shown.nth(index)).toHaveAttribute('data-label', label);
   const [waited, ran] = [await shown.first().boundingBox(), await shown.last().boundingBox()];
-  // One below the other, by the height of a line.
-  expect((ran?.y ?? 0) - (waited?.y ?? 0)).toBeGreaterThanOrEqual(16);
-  await expect(page.getByRole('columnheader')).toHaveText([/^0 to 1 min 3\d s$/]);
+  expect(ran?.x).toBeGreaterThan((waited?.x ?? 0) + (waited?.width ?? 0));
+  await expect(page.getByRole('columnheader', { name: /^0 to 1 min 3\d s$/ })).toBeVisible();
   await expectNoOverflow(page);
 });

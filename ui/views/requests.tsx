@@ -21,7 +21,7 @@ import { type Navigation, viewPath } from '../state/navigation.js';
 import type { TimeSpan } from '../workflows/step-bars.js';
 import { ExplanationList } from './explanation.js';
 import { BUCKETS, busyRows, foldTurns, isWithin, joinElements, totalMs, traceAxis, waitsIn } from './trace-axis.js';
-import { spanOf, type TraceRow, traceRows } from './trace-rows.js';
+import { spanOf, traceRows } from './trace-rows.js';
 import { TraceTable } from './trace-table.js';
 
 export interface RequestViewProps {
@@ -102,6 +102,8 @@ function Trace({ trace, id, transport, query }: TraceProps): JSX.Element {
     if (!next.delete(key)) next.add(key);
     setOpen(next);
   };
+  const counts = busyRows(all, span);
+  const isParallel = all.length > MIN_OVERVIEW && Math.max(...counts) > 1.5;
   return (
     <>
       <RequestHead
@@ -135,14 +137,15 @@ function Trace({ trace, id, transport, query }: TraceProps): JSX.Element {
             {isCut && <span class="panel-period">{formatDuration(totalMs(axis.cuts))} cut out</span>}
             <p class="keys trace-keys" aria-hidden="true">
               <span>waited</span>
-              <span class="is-completed">ran</span>
+              <span class="is-completed">{model === undefined ? 'ran' : 'tool or code'}</span>
+              {model !== undefined && <span class="is-completed is-model">model</span>}
               <span class="is-active">running</span>
               <span class="is-failed">failed</span>
             </p>
           </div>
           {/* It has the whole time, which the axis below cuts. */}
-          {!isCut && (all.length > MIN_OVERVIEW || waits.length > 0 || zoom !== null) && (
-            <TraceOverview rows={all} span={span} zoom={zoom} onZoom={setZoom} />
+          {!isCut && (isParallel || waits.length > 0 || zoom !== null) && (
+            <TraceOverview counts={counts} span={span} zoom={zoom} onZoom={setZoom} />
           )}
         </div>
         <TraceTable rows={rows} axis={axis} startedAt={span.from} onToggle={toggle} selected={id} query={query} />
@@ -268,7 +271,7 @@ function RequestHead({
 }
 
 interface TraceOverviewProps {
-  readonly rows: readonly TraceRow[];
+  readonly counts: readonly number[];
   readonly span: TimeSpan;
   readonly zoom: TimeSpan | null;
   readonly onZoom: (zoom: TimeSpan) => void;
@@ -277,11 +280,10 @@ interface TraceOverviewProps {
 const OVERVIEW_HEIGHT = 32;
 
 /** Number of rows that run at once, over the whole time. Dragging, or arrow keys with Shift and then Enter, zoom in. */
-function TraceOverview({ rows, span, zoom, onZoom }: TraceOverviewProps): JSX.Element {
+function TraceOverview({ counts, span, zoom, onZoom }: TraceOverviewProps): JSX.Element {
   const box = useRef<HTMLDivElement>(null);
   const timeAt = (bucket: number): number => span.from + (bucket / BUCKETS) * (span.to - span.from);
   const crosshair = useCrosshair(box, BUCKETS, (first, last) => onZoom({ from: timeAt(first), to: timeAt(last + 1) }));
-  const counts = busyRows(rows, span);
   const max = Math.max(1, ...counts);
   const bars = counts.map((count, index) => {
     const height = Math.max(2, (count / max) * OVERVIEW_HEIGHT);
@@ -292,7 +294,7 @@ function TraceOverview({ rows, span, zoom, onZoom }: TraceOverviewProps): JSX.El
   const at = crosshair.at ?? BUCKETS - 1;
   return (
     <>
-      <span class="panel-period trace-scale">Running at once · drag to zoom</span>
+      <span class="panel-period trace-scale">Up to {Math.ceil(max)} at once · drag to zoom</span>
       <div
         ref={box}
         class="trace-overview"

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { EventDetails, StepIntrospection } from '../../server/dashboard/protocol.js';
 import { SERVER_NOW } from '../testing/test-data.js';
-import { busyRows, foldTurns, joinElements, tickStep, traceAxis, waitsIn } from './trace-axis.js';
+import { axisMarks, busyRows, fitMarks, foldTurns, joinElements, traceAxis, waitsIn } from './trace-axis.js';
 import { spanOf, traceRows } from './trace-rows.js';
 
 function run(steps: readonly StepIntrospection[], endedAt: number): EventDetails {
@@ -81,19 +81,40 @@ test('steps that follow each other are one at a time in the overview, however sh
 });
 
 test.each([
-  [3, 1],
-  [1_990, 400],
-  [17_600, 4_000],
-  [86_400_000, 21_600_000],
-  [60 * 86_400_000, null],
-])('an axis of %d ms has a tick every %d ms', (ms, step) => {
-  expect(tickStep(traceAxis({ from: SERVER_NOW, to: SERVER_NOW + ms }, []))).toBe(step);
+  [3, ['1 ms', '2 ms']],
+  [1_990, ['400 ms', '800 ms', '1.2 s', '1.6 s']],
+  [17_600, ['4 s', '8 s', '12 s', '16 s']],
+  [86_400_000, ['6 h', '12 h', '18 h']],
+  [60 * 86_400_000, []],
+])('an axis of %d ms has ticks at %j', (ms, ticks) => {
+  const axis = traceAxis({ from: SERVER_NOW, to: SERVER_NOW + ms }, []);
+  expect(axisMarks(axis, SERVER_NOW).map(({ text }) => text)).toEqual(ticks);
 });
 
-test('an axis whose waits are cut out has no ticks', () => {
-  const steps = [step('a', 0, 100), step('b', 900, 1_000)];
-  const rows = traceRows([run(steps, SERVER_NOW + 1_000)], SERVER_NOW + 1_000);
-  expect(tickStep(traceAxis(spanOf(rows), waitsIn(spanOf(rows), rows)))).toBeNull();
+test('a wait that is cut out has its duration, and the ticks after it have the time since its end', () => {
+  const steps = [step('a', 0, 1_000), step('b', 401_000, 402_000)];
+  const rows = traceRows([run(steps, SERVER_NOW + 402_000)], SERVER_NOW + 402_000);
+  const axis = traceAxis(spanOf(rows), waitsIn(spanOf(rows), rows));
+  expect(axisMarks(axis, SERVER_NOW)).toEqual([
+    { left: 19.6, text: '400 ms' },
+    { left: 39.2, text: '800 ms' },
+    { left: 49, text: '6 min 40 s', isCut: true },
+    { left: 70.6, text: '+400 ms' },
+    { left: 90.2, text: '+800 ms' },
+  ]);
+});
+
+test('the texts of an axis do not overlap, and the first ones have precedence', () => {
+  const marks = [
+    { left: 0, text: '0' },
+    { left: 100, text: '1 min 9 s' },
+    { left: 10, text: '10 s' },
+    { left: 20, text: '20 s' },
+    { left: 90, text: '1 min' },
+  ];
+  const shown = (character: number): string[] => fitMarks(marks, character).map(({ text }) => text);
+  expect(shown(1)).toEqual(['0', '1 min 9 s', '10 s', '20 s']);
+  expect(shown(2.5)).toEqual(['0', '1 min 9 s', '10 s']);
 });
 
 test('a turn of an agent is one row with its tool calls, unless one of them failed', () => {

@@ -43,14 +43,50 @@ export function totalMs(periods: readonly TimeSpan[]): number {
   return sumOf(periods, ({ from, to }) => to - from);
 }
 
+/** Tick of an axis, or wait that is cut out. */
+export interface AxisMark {
+  /** Place in percent of the width. */
+  readonly left: number;
+  /** Time since the start, since the cut before with "+", or of a cut, its duration. */
+  readonly text: string;
+  readonly isCut?: boolean;
+}
+
 const MAX_TICKS = 5;
 
-/** Returns the milliseconds between the ticks of an axis; `null` without even ticks: waits are cut out, or the span is too long. */
-export function tickStep({ span, cuts }: TraceAxis): number | null {
-  if (cuts.length > 0) return null;
-  const least = (span.to - span.from) / MAX_TICKS;
-  if (least < (TICK_STEPS[0] ?? 0)) return Math.max(1, niceCeiling(least));
-  return TICK_STEPS.find((step) => step >= least) ?? null;
+/** Returns the marks of an axis. It has no ticks if its span is too long. */
+export function axisMarks({ span, cuts, place }: TraceAxis, startedAt: number): readonly AxisMark[] {
+  const least = (span.to - span.from - totalMs(cuts)) / MAX_TICKS;
+  const long = TICK_STEPS.find((each) => each >= least) ?? Number.POSITIVE_INFINITY;
+  const step = least < (TICK_STEPS[0] ?? 0) ? Math.max(1, niceCeiling(least)) : long;
+  const marks: AxisMark[] = [];
+  let from = span.from;
+  for (const cut of [...cuts, { from: span.to, to: span.to }]) {
+    for (let at = from + step; at < cut.from; at += step) {
+      const text = from === span.from ? formatDuration(at - startedAt) : `+${formatDuration(at - from)}`;
+      marks.push({ left: place(at), text });
+    }
+    from = cut.to;
+    if (from > cut.from) marks.push({ left: place(cut.from), text: formatDuration(from - cut.from), isCut: true });
+  }
+  return marks;
+}
+
+/**
+ * Returns the marks whose texts have room beside those before. A text is divided by its place as the axis is.
+ *
+ * @param character width of a character in percent
+ */
+export function fitMarks(marks: readonly AxisMark[], character: number): readonly AxisMark[] {
+  const taken: TimeSpan[] = [];
+  return marks.filter(({ left, text }) => {
+    const width = (text.length + 1) * character;
+    const from = left - (left * width) / 100;
+    const to = from + width;
+    const isFree = taken.every((other) => from >= other.to || to <= other.from);
+    if (isFree) taken.push({ from, to });
+    return isFree;
+  });
 }
 
 /** Returns the long times of a span in which no row runs. */

@@ -27,7 +27,7 @@ export interface TraceRow {
   readonly name: string;
   readonly state: TraceState;
   /** Parts of the time axis, in the order in which they are drawn. */
-  readonly bars: readonly Bar[];
+  readonly bars: readonly TraceBar[];
   /** Milliseconds that it waited; `null` if it did not wait or if that is not known. */
   readonly waitedMs: number | null;
   /** Milliseconds that it ran; `null` before it has run. */
@@ -42,6 +42,12 @@ export interface TraceRow {
   readonly step: string;
   /** Present in a row that stands for others, which it shows or hides. */
   readonly isOpen?: boolean;
+}
+
+/** Part of the time axis. */
+export interface TraceBar extends Bar {
+  /** True for the time of a model. */
+  readonly isModel?: boolean;
 }
 
 /** Returns the names of the steps that contain a step, and its own, outermost first. */
@@ -215,7 +221,7 @@ function stepRow(
     kind: step.kind,
     name: path.at(-1) ?? step.name,
     state,
-    bars,
+    bars: step.kind === 'model' ? bars.map((bar) => ({ ...bar, isModel: true })) : bars,
     waitedMs,
     ranMs,
     note: step.error?.message || stepTitle(step) || turnFacts(step, model),

@@ -4,9 +4,9 @@ import type { Progress } from '../../server/dashboard/protocol.js';
 import { formatDuration } from '../format/duration.js';
 import { Icon } from '../shared/icon.js';
 import { lookOf } from '../shared/states.js';
-import { useVisibleRange } from '../shared/use-element.js';
+import { useVisibleRange, useWidth } from '../shared/use-element.js';
 import { viewPath } from '../state/navigation.js';
-import { type TraceAxis, tickStep } from './trace-axis.js';
+import { type AxisMark, axisMarks, fitMarks, type TraceAxis } from './trace-axis.js';
 import type { TraceRow } from './trace-rows.js';
 
 export interface TraceTableProps {
@@ -35,16 +35,12 @@ const MAX_INDENT = 8;
 export function TraceTable({ rows, axis, startedAt, onToggle, selected, query }: TraceTableProps): JSX.Element {
   const body = useRef<HTMLTableSectionElement>(null);
   const { from, to } = useVisibleRange(body, rows.length);
-  const ms = axis.span.to - axis.span.from;
-  const step = tickStep(axis);
-  // The last label needs its place at the end, as do those before it.
-  const ticks = step === null ? [] : Array.from({ length: Math.floor((0.7 * ms) / step) }, (_, at) => (at + 1) * step);
+  const { span } = axis;
+  const marks = axisMarks(axis, startedAt);
+  const start = { left: 0, text: span.from === startedAt ? '0' : formatDuration(span.from - startedAt) };
+  const end = { left: 100, text: formatDuration(span.to - startedAt) };
   return (
-    <table
-      class="long-table trace-table"
-      aria-rowcount={rows.length + 1}
-      style={step === null ? undefined : { '--tick': `${(100 * step) / ms}%` }}
-    >
+    <table class="long-table trace-table" aria-rowcount={rows.length + 1}>
       <caption class="visually-hidden">Events, runs, attempts and steps of the request, as a tree</caption>
       <thead>
         <tr aria-rowindex={1}>
@@ -57,14 +53,11 @@ export function TraceTable({ rows, axis, startedAt, onToggle, selected, query }:
             Ran
           </th>
           <th scope="col" class="trace-axis">
-            <span>{axis.span.from === startedAt ? '0' : formatDuration(axis.span.from - startedAt)}</span>
-            {ticks.map((at) => (
-              <span key={at} class="trace-tick" style={{ left: `${(100 * at) / ms}%` }} aria-hidden="true">
-                {formatDuration(axis.span.from - startedAt + at)}
-              </span>
-            ))}
-            <span class="visually-hidden"> to </span>
-            <span>{formatDuration(axis.span.to - startedAt)}</span>
+            <AxisTexts marks={[start, end, ...marks.filter(({ isCut }) => !isCut)]} />
+            <AxisTexts marks={marks.filter(({ isCut }) => isCut)} />
+            <span class="visually-hidden">
+              {start.text} to {end.text}
+            </span>
           </th>
         </tr>
       </thead>
@@ -75,6 +68,7 @@ export function TraceTable({ rows, axis, startedAt, onToggle, selected, query }:
             row={row}
             index={from + offset}
             axis={axis}
+            marks={marks}
             onToggle={onToggle}
             isSelected={row.event?.id === selected}
             query={query}
@@ -85,17 +79,36 @@ export function TraceTable({ rows, axis, startedAt, onToggle, selected, query }:
   );
 }
 
+/** Width of a character of the axis in rem. */
+const CHARACTER_REM = 0.5;
+
+/** Line with the texts that have room. */
+function AxisTexts({ marks }: Pick<RowProps, 'marks'>): JSX.Element {
+  const line = useRef<HTMLSpanElement>(null);
+  const width = useWidth(line, 'rem');
+  return (
+    <span ref={line} class="trace-tick" aria-hidden="true">
+      {fitMarks(marks, (100 * CHARACTER_REM) / width).map(({ left, text }) => (
+        <span key={left} style={{ left: `${left}%`, translate: `-${left}%` }}>
+          {text}
+        </span>
+      ))}
+    </span>
+  );
+}
+
 interface RowProps {
   readonly row: TraceRow;
   /** Index in the table body. */
   readonly index: number;
   readonly axis: TraceAxis;
+  readonly marks: readonly AxisMark[];
   readonly onToggle: TraceTableProps['onToggle'];
   readonly isSelected: boolean;
   readonly query: string;
 }
 
-function Row({ row, index, axis, onToggle, isSelected, query }: RowProps): JSX.Element {
+function Row({ row, index, axis, marks, onToggle, isSelected, query }: RowProps): JSX.Element {
   const { key, depth, kind, name, state, bars, waitedMs, ranMs, note, progress, event, isOpen } = row;
   const [icon, label, tone] = lookOf(state);
   return (
@@ -129,21 +142,25 @@ function Row({ row, index, axis, onToggle, isSelected, query }: RowProps): JSX.E
       </th>
       <td class={`trace-state state is-${tone}`}>
         <Icon name={icon} />
-        <span>{label}</span>
+        <span class={event === null && state === 'completed' ? 'visually-hidden' : ''}>{label}</span>
       </td>
       <Time label="waited" ms={waitedMs} />
       <Time label="ran" ms={ranMs} />
       <td class="trace-bars" aria-hidden="true">
-        {axis.cuts.map(({ from, to }) => (
-          <i key={from} class="trace-cut" style={{ left: `${axis.place(from)}%`, right: `${100 - axis.place(to)}%` }} />
+        {marks.map(({ left, isCut }) => (
+          <i key={left} class={isCut ? 'trace-cut' : 'trace-line'} style={{ left: `${left}%` }} />
         ))}
-        {bars.map(({ from, to, tone }, at) => {
+        {bars.map(({ from, to, tone, isModel }, at) => {
           const [left, right] = [axis.place(from), axis.place(to)];
           const isOutside = to < axis.span.from || from > axis.span.to;
           return (
             // A bar's place is its identity, because bars are only appended.
             !isOutside && (
-              <i key={at} class={`trace-bar is-${tone}`} style={{ left: `${left}%`, width: `${right - left}%` }} />
+              <i
+                key={at}
+                class={`trace-bar is-${tone} ${isModel ? 'is-model' : ''}`}
+                style={{ left: `${left}%`, width: `${right - left}%` }}
+              />
             )
           );
         })}
