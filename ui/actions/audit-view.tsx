@@ -1,10 +1,11 @@
 import type { JSX } from 'preact';
 import { useEffect, useMemo } from 'preact/hooks';
 import type { AuditBody } from '../../server/dashboard/protocol.js';
+import { formatMoment } from '../format/clock-time.js';
 import { counted, formatCount } from '../format/number.js';
 import { Icon } from '../shared/icon.js';
 import { IdLink } from '../shared/links.js';
-import { MomentAndAge } from '../shared/times.js';
+import { Ago } from '../shared/times.js';
 import { EmptyState, LoadedContent, ViewSection } from '../shared/view-section.js';
 import { BoundedRows, ViewTable, ViewTableCell, ViewTableNote } from '../shared/view-table.js';
 import { createViewLoader } from '../state/loader.js';
@@ -80,7 +81,11 @@ function AuditRow({ entry, now, query }: { entry: Entry; now: number; query: str
   return (
     <tr>
       <th scope="row">
-        <MomentAndAge at={at} now={now} />
+        {/* With the date: an audit is read on other days, too. */}
+        {formatMoment(at, 0)}{' '}
+        <span class="muted">
+          <Ago at={at} now={now} />
+        </span>
       </th>
       <ViewTableCell label="Who">
         <bdi>{by}</bdi> <span class="muted">via {via}</span>
@@ -89,7 +94,7 @@ function AuditRow({ entry, now, query }: { entry: Entry; now: number; query: str
         <strong>{action}</strong>
       </ViewTableCell>
       <ViewTableCell label="Outcome" isFailed={(outcome?.failed ?? 0) > 0}>
-        {outcomeText(outcome)}
+        <span class={outcome?.done && !outcome.failed ? 'tone-completed' : ''}>{outcomeText(outcome)}</span>
       </ViewTableCell>
       <ViewTableCell label="Target">
         <Target target={entry.target} query={query} />

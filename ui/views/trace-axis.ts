@@ -73,20 +73,18 @@ export function axisMarks({ span, cuts, place }: TraceAxis, startedAt: number): 
 }
 
 /**
- * Returns the marks whose texts have room beside those before. A text is divided by its place as the axis is.
+ * Returns the marks whose texts have room beside those before.
  *
- * @param character width of a character in percent
+ * @param character width that a text takes per character on either side of its place, in percent
  */
 export function fitMarks(marks: readonly AxisMark[], character: number): readonly AxisMark[] {
-  const taken: TimeSpan[] = [];
-  return marks.filter(({ left, text }) => {
-    const width = (text.length + 1) * character;
-    const from = left - (left * width) / 100;
-    const to = from + width;
-    const isFree = taken.every((other) => from >= other.to || to <= other.from);
-    if (isFree) taken.push({ from, to });
-    return isFree;
-  });
+  const shown: AxisMark[] = [];
+  for (const mark of marks) {
+    const isFree = ({ left, text }: AxisMark): boolean =>
+      Math.abs(left - mark.left) > (text.length + mark.text.length) * character;
+    if (shown.every(isFree)) shown.push(mark);
+  }
+  return shown;
 }
 
 /** Returns the long times of a span in which no row runs. */

@@ -79,8 +79,8 @@ export function TraceTable({ rows, axis, startedAt, onToggle, selected, query }:
   );
 }
 
-/** Width of a character of the axis in rem. */
-const CHARACTER_REM = 0.5;
+/** Width that a text of the axis takes per character on either side of its place, in rem. */
+const CHARACTER_REM = 0.35;
 
 /** Line with the texts that have room. */
 function AxisTexts({ marks }: Pick<RowProps, 'marks'>): JSX.Element {

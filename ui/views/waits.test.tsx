@@ -48,11 +48,11 @@ test('a count of waits is exact unless the list of its type is cut', async () =>
   const page = await openPage(api, '#/waits');
   const groups = screen.getAllByRole('rowheader').map(({ textContent }) => textContent);
   expect(groups.filter((text) => /scanned|label|printed/.test(text ?? ''))).toEqual([
-    'fulfil scanned 2 listed ',
+    'fulfil scanned at least 2 ',
     'checkout label 1 ',
     'parcel printed 2 · the oldest waits for 1 min',
   ]);
-  expect(screen.getByRole('heading', { name: /^Other/ }).textContent).toBe('Other waits 5 listed');
+  expect(screen.getByRole('heading', { name: /^Other/ }).textContent).toBe('Other waits at least 5');
   expect(screen.getByText('Waits of 5 of 6 suspended runs are listed.')).toBeTruthy();
   page.close();
 });
@@ -66,7 +66,7 @@ test('the age of the oldest approval of a tool stands there although others are 
   const truncated = [{ kind: 'workflow', type: 'ticket' }] as const;
   api.waits = async () => ({ now: SERVER_NOW, waits, approvals: 3, suspended: 3, isTruncated: true, truncated });
   const page = await openPage(api, '#/waits');
-  expect(screen.getByText('refund').closest('tr')?.textContent).toBe('refund 2 listed · the oldest waits for 10 min');
+  expect(screen.getByText('refund').closest('tr')?.textContent).toBe('refund at least 2 · the oldest waits for 10 min');
   page.close();
 });
 

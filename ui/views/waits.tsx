@@ -196,9 +196,9 @@ function Group({ name, waits, isTruncated, hasOldest, now, columns, ...rows }: G
   );
 }
 
-/** Returns the number of waits. If the list is cut, it is that of the listed ones. */
+/** Returns the number of waits. If the list is cut, there may be more. */
 function listedText(count: number, isTruncated: boolean): string {
-  return formatCount(count) + (isTruncated ? ' listed' : '');
+  return (isTruncated ? 'at least ' : '') + formatCount(count);
 }
 
 /** Wait in columns; on a phone, a sentence. */
