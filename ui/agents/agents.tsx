@@ -6,11 +6,12 @@ import { formatDuration, formatPercentile } from '../format/duration.js';
 import { formatCost, formatCount, formatPercent, UNKNOWN } from '../format/number.js';
 import { Segments } from '../shared/choices.js';
 import { Count, ShareBar } from '../shared/counts.js';
-import { sumOf } from '../shared/lists.js';
+import { groupBy, sumOf } from '../shared/lists.js';
 import { Name } from '../shared/name.js';
 import { useShown } from '../shared/use-element.js';
 import { ViewSection } from '../shared/view-section.js';
 import { useSorted, ViewTable, ViewTableCell, ViewTableNote } from '../shared/view-table.js';
+import type { HubStore } from '../state/hub-store.js';
 import type { Monitor } from '../state/monitor.js';
 import { type Navigation, openAgent, viewPath } from '../state/navigation.js';
 import { AgentRuns } from './agent-runs.js';
@@ -29,12 +30,7 @@ export function Agents({ monitor, navigation }: AgentsProps): JSX.Element {
   const open = openAgent(name, agents);
   const shown = agents.filter((agent) => agent.name === open);
   const now = store.reading.value.hubNow;
-  const runners = {
-    events: [...store.rows.value.values()].flatMap(({ type, details }) =>
-      details?.agent === undefined ? [] : { type, agent: details.agent },
-    ),
-    workflows: store.workflows.value,
-  };
+  const uses = agentUses(store);
   return (
     <ViewSection
       view="agents"
@@ -48,7 +44,7 @@ export function Agents({ monitor, navigation }: AgentsProps): JSX.Element {
         </>
       }
     >
-      <AgentTable agents={agents} usesOf={(agent) => agentUses(agent, runners)} open={open} query={query} />
+      <AgentTable agents={agents} usesOf={(agent) => uses.get(agent) ?? []} open={open} query={query} />
       <AgentSpending agents={shown.length === 0 ? agents : shown} now={now} />
       {shown.map((agent) => (
         <AgentRuns key={agent.name} agent={agent.name} monitor={monitor} query={query} />
@@ -315,27 +311,19 @@ interface AgentUse {
   readonly path: string;
 }
 
-/** Event types and workflows of a hub, which may run agents. */
-export interface AgentRunners {
-  readonly events: readonly { readonly type: string; readonly agent: { readonly name: string } }[];
-  readonly workflows: readonly {
-    readonly name: string;
-    readonly steps: readonly { readonly name: string; readonly agent?: string }[];
-  }[];
-}
-
-/** Returns the event types and workflow steps that run an agent. */
-function agentUses(name: string, { events, workflows }: AgentRunners): readonly AgentUse[] {
-  const uses: AgentUse[] = [];
-  for (const { type, agent } of events) {
-    if (agent.name === name) uses.push({ label: type, path: viewPath('events', type) });
-  }
-  for (const workflow of workflows) {
-    for (const step of workflow.steps) {
-      if (step.agent === name) {
-        uses.push({ label: `${workflow.name}: ${step.name}`, path: viewPath('workflows', workflow.name) });
-      }
-    }
-  }
-  return uses;
+/** Returns the event types and workflow steps of a hub that run an agent, by its name. */
+function agentUses({ rows, workflows }: HubStore): ReadonlyMap<string | undefined, readonly AgentUse[]> {
+  const events = [...rows.value.values()].map(({ type, details }) => ({
+    agent: details?.agent?.name,
+    label: type,
+    path: viewPath('events', type),
+  }));
+  const steps = workflows.value.flatMap((workflow) =>
+    workflow.steps.map(({ agent, name }) => ({
+      agent,
+      label: `${workflow.name}: ${name}`,
+      path: viewPath('workflows', workflow.name),
+    })),
+  );
+  return groupBy([...events, ...steps], ({ agent }) => agent);
 }

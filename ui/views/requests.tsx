@@ -103,7 +103,7 @@ function Trace({ trace, id, transport, query }: TraceProps): JSX.Element {
     setOpen(next);
   };
   const counts = busyRows(all, span);
-  const isParallel = all.length > MIN_OVERVIEW && Math.max(...counts) > 1.5;
+  const isParallel = Math.max(...counts) > 1.5;
   return (
     <>
       <RequestHead
@@ -134,7 +134,6 @@ function Trace({ trace, id, transport, query }: TraceProps): JSX.Element {
                 {isCut ? 'Show waits' : 'Collapse waits'}
               </button>
             )}
-            {isCut && <span class="panel-period">{formatDuration(totalMs(axis.cuts))} cut out</span>}
             <p class="keys trace-keys" aria-hidden="true">
               <span>waited</span>
               <span class="is-completed">{model === undefined ? 'ran' : 'tool or code'}</span>
@@ -153,9 +152,6 @@ function Trace({ trace, id, transport, query }: TraceProps): JSX.Element {
     </>
   );
 }
-
-/** Number of rows from which a trace has an overview. */
-const MIN_OVERVIEW = 12;
 
 interface Spent {
   readonly tokens: number;

@@ -1,7 +1,7 @@
 import { niceCeiling, TICK_STEPS } from '../charts/chart-shape.js';
 import { formatDuration } from '../format/duration.js';
 import { formatCount, formatPercent } from '../format/number.js';
-import { sumOf } from '../shared/lists.js';
+import { groupBy, sumOf } from '../shared/lists.js';
 import { type Bar, isBusy, joinPeriods, type TimeSpan } from '../workflows/step-bars.js';
 import { stepPath, type TraceRow, type TraceState } from './trace-rows.js';
 
@@ -112,23 +112,32 @@ const MAX_PARTS = 60;
  * @param open keys of the joined rows whose elements are shown
  */
 export function joinElements(rows: readonly TraceRow[], open: ReadonlySet<string>): readonly TraceRow[] {
-  const members = new Map<string, TraceRow[]>();
   let run = '';
   const keyed = rows.map((row) => {
     if (row.event !== null) run = row.key;
     const key = row.step === '' ? null : elementKey(run, row.step);
-    if (key !== null && isElement(row.step)) members.set(key, [...(members.get(key) ?? []), row]);
     return { row, key };
   });
+  const members = groupBy(
+    keyed.filter(({ row }) => isElement(row.step)),
+    ({ key }) => key,
+  );
   const shown: TraceRow[] = [];
   const done = new Set<string>();
   for (const { row, key } of keyed) {
-    const elements = key === null ? [] : (members.get(key) ?? []);
+    const elements = members.get(key) ?? [];
     if (key === null || elements.length <= MAX_ELEMENTS) {
       shown.push(row);
       continue;
     }
-    if (!done.has(key)) shown.push(joinedRow(key, elements, open.has(key)));
+    if (!done.has(key))
+      shown.push(
+        joinedRow(
+          key,
+          elements.map((element) => element.row),
+          open.has(key),
+        ),
+      );
     done.add(key);
     if (open.has(key)) shown.push({ ...row, depth: row.depth + 1 });
   }

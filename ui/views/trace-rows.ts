@@ -6,7 +6,7 @@ import type {
   StepStatus,
 } from '../../server/dashboard/protocol.js';
 import { formatCost, formatCount } from '../format/number.js';
-import { sumOf } from '../shared/lists.js';
+import { groupBy, sumOf } from '../shared/lists.js';
 import {
   type Bar,
   isBusy,
@@ -67,18 +67,9 @@ const MAX_EVENTS = 1_000;
  */
 export function traceRows(events: readonly EventDetails[], now: number, model?: string): readonly TraceRow[] {
   const known = new Set(events.map(({ id }) => id));
-  const byCause = new Map<string, EventDetails[]>();
-  const roots: EventDetails[] = [];
-  for (const event of events) {
-    const { causeId, id } = event;
-    if (causeId === undefined || causeId === id || !known.has(causeId)) {
-      roots.push(event);
-      continue;
-    }
-    const siblings = byCause.get(causeId);
-    if (siblings === undefined) byCause.set(causeId, [event]);
-    else siblings.push(event);
-  }
+  const byCause = groupBy(events, ({ causeId, id }) =>
+    causeId !== undefined && causeId !== id && known.has(causeId) ? causeId : null,
+  );
   const rows: TraceRow[] = [];
   // An event that several services handle leads to others only once.
   const visited = new Set<string>();
@@ -105,7 +96,7 @@ export function traceRows(events: readonly EventDetails[], now: number, model?: 
     }
     for (const child of others) add(child, depth + 1);
   };
-  for (const root of roots) add(root, 0);
+  for (const root of byCause.get(null) ?? []) add(root, 0);
   return rows;
 }
 
