@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import type { AgentRun } from '../api/decode-views.js';
 import { formatDuration } from '../format/duration.js';
-import { formatCost, UNKNOWN } from '../format/number.js';
+import { formatCost, formatCount, UNKNOWN } from '../format/number.js';
 import { Count } from '../shared/counts.js';
 import { RunLink } from '../shared/links.js';
 import { StateLabel } from '../shared/states.js';
@@ -34,17 +34,27 @@ export function AgentRuns({ agent, monitor, query }: AgentRunsProps): JSX.Elemen
         emptyTitle="No recorded runs"
         hint="Runs of agents in events, workflows and pipelines appear here."
       >
-        {({ runs, now }) => (
-          <ViewTable
-            caption={`Recent runs of ${agent}, newest first`}
-            columns={RUN_COLUMNS}
-            class="is-short agent-runs-table"
-          >
-            {runs.map((run) => (
-              <RunRow key={JSON.stringify([run.id, run.service, run.step])} run={run} now={now} query={query} />
-            ))}
-          </ViewTable>
-        )}
+        {({ runs, now }) => {
+          const tokens = runs.map(({ usage }) => usage.totalTokens).sort((a, b) => a - b);
+          const median = tokens[tokens.length >> 1] || Number.POSITIVE_INFINITY;
+          return (
+            <ViewTable
+              caption={`Recent runs of ${agent}, newest first`}
+              columns={RUN_COLUMNS}
+              class="is-short agent-runs-table"
+            >
+              {runs.map((run) => (
+                <RunRow
+                  key={JSON.stringify([run.id, run.service, run.step])}
+                  run={run}
+                  median={median}
+                  now={now}
+                  query={query}
+                />
+              ))}
+            </ViewTable>
+          );
+        }}
       </LoadedContent>
     </section>
   );
@@ -52,18 +62,29 @@ export function AgentRuns({ agent, monitor, query }: AgentRunsProps): JSX.Elemen
 
 interface RunRowProps {
   readonly run: AgentRun;
+  /** Tokens of the run in the middle; infinite if it has none. */
+  readonly median: number;
   /** Current time in epoch milliseconds on the server's clock. */
   readonly now: number;
   readonly query: string;
 }
 
-function RunRow({ run, now, query }: RunRowProps): JSX.Element {
+/** Multiple of the median from which the tokens of a run are named. */
+const OUTLIER = 5;
+
+function RunRow({ run, median, now, query }: RunRowProps): JSX.Element {
   const { id, kind, type, step, status, turns, toolCalls, usage, error, startedAt, lastAt } = run;
+  const ratio = usage.totalTokens / median;
   const isOver = status === 'completed' || status === 'failed';
   return (
     <tr>
       <th scope="row">
         <RunLink id={id} kind={kind} type={type} query={query} />
+        {ratio > OUTLIER && (
+          <ViewTableNote>
+            <span class="tone-stale">{formatCount(Math.round(ratio))} × the median tokens</span>
+          </ViewTableNote>
+        )}
         {step !== '' && <ViewTableNote>step {step}</ViewTableNote>}
         {error && (
           <ViewTableNote>

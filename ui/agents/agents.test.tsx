@@ -113,10 +113,10 @@ test('the tokens, cost and runs of all agents stand by the hour, and the columns
   expect(names()).toEqual(['large', 'small', 'none']);
   await page.click(screen.getByRole('button', { name: 'Agent' }));
   expect(names()).toEqual(['large', 'none', 'small']);
-  expect(screen.getByRole('img', { name: 'Tokens per hour, at most 100' })).toBeTruthy();
-  expect(screen.getByRole('heading', { name: 'Tokens per hour 24 h: 100 · 3 agents' })).toBeTruthy();
+  expect(screen.getByRole('img', { name: 'Tokens per hour, at most 100 tokens' })).toBeTruthy();
+  expect(screen.getByRole('heading', { name: 'Tokens per hour 24 h: 100 tokens · 3 agents' })).toBeTruthy();
   await page.click(screen.getByRole('button', { name: 'Runs', pressed: false }));
-  expect(screen.getByRole('img', { name: 'Runs per hour, at most 4' })).toBeTruthy();
+  expect(screen.getByRole('img', { name: 'Runs per hour, at most 4 runs' })).toBeTruthy();
 });
 
 test('a row links to delegates and users, and an event links to its agent', async () => {

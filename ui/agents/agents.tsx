@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import type { AgentOverview } from '../../server/dashboard/protocol.js';
 import { HourBars } from '../charts/hour-bars.js';
 import { formatDuration, formatPercentile } from '../format/duration.js';
-import { formatCost, formatCount, formatPercent, UNKNOWN } from '../format/number.js';
+import { counted, formatCost, formatCount, formatPercent, UNKNOWN } from '../format/number.js';
 import { Segments } from '../shared/choices.js';
 import { Count, ShareBar } from '../shared/counts.js';
 import { groupBy, sumOf } from '../shared/lists.js';
@@ -44,7 +44,7 @@ export function Agents({ monitor, navigation }: AgentsProps): JSX.Element {
         </>
       }
     >
-      <AgentTable agents={agents} usesOf={(agent) => uses.get(agent) ?? []} open={open} query={query} />
+      <AgentTable agents={agents} uses={uses} open={open} query={query} />
       <AgentSpending agents={shown.length === 0 ? agents : shown} now={now} />
       {shown.map((agent) => (
         <AgentRuns key={agent.name} agent={agent.name} monitor={monitor} query={query} />
@@ -55,8 +55,7 @@ export function Agents({ monitor, navigation }: AgentsProps): JSX.Element {
 
 export interface AgentTableProps {
   readonly agents: readonly AgentOverview[];
-  /** Returns the event types and workflow steps that run an agent. */
-  readonly usesOf: (name: string) => readonly AgentUse[];
+  readonly uses: ReturnType<typeof agentUses>;
   /** Name of the open agent. */
   readonly open: string | null;
   /** Query that links retain. */
@@ -64,7 +63,7 @@ export interface AgentTableProps {
 }
 
 /** Table of agents. Its columns sort. */
-function AgentTable({ agents, usesOf, open, query }: AgentTableProps): JSX.Element {
+function AgentTable({ agents, uses, open, query }: AgentTableProps): JSX.Element {
   const [sorted, order] = useSorted(agents, ({ name }) => name, 'Tokens', {
     Agent: ({ name }) => name,
     Model: ({ model }) => model,
@@ -83,7 +82,7 @@ function AgentTable({ agents, usesOf, open, query }: AgentTableProps): JSX.Eleme
         <AgentRow
           key={agent.name}
           agent={agent}
-          uses={usesOf(agent.name)}
+          uses={uses.get(agent.name) ?? []}
           isOpen={agent.name === open}
           allTokens={tokens}
           query={query}
@@ -118,7 +117,8 @@ function AgentSpending({ agents, now }: AgentSpendingProps): JSX.Element {
     endAt: at + HOUR_MS,
     value: valueAt(at),
   }));
-  const format = shown === 'cost' ? formatCost : formatCount;
+  const format = (value: number): string =>
+    shown === 'cost' ? formatCost(value) : counted(value, shown === 'runs' ? 'run' : 'token');
   const isKnown = bars.every(({ value }) => value !== null);
   return (
     <section class="card chart-card" aria-labelledby="spending-title">

@@ -114,7 +114,7 @@ test('the texts of an axis do not overlap, and the first ones have precedence', 
   ];
   const shown = (character: number): string[] => fitMarks(marks, character).map(({ text }) => text);
   expect(shown(1)).toEqual(['0', '1 min 9 s', '10 s', '20 s']);
-  expect(shown(2)).toEqual(['0', '1 min 9 s', '10 s']);
+  expect(shown(2)).toEqual(['0', '1 min 9 s', '20 s']);
 });
 
 test('a turn of an agent is one row with its tool calls, unless one of them failed', () => {

@@ -3,7 +3,7 @@ import { formatDuration } from '../format/duration.js';
 import { formatCount, formatPercent } from '../format/number.js';
 import { groupBy, sumOf } from '../shared/lists.js';
 import { type Bar, isBusy, joinPeriods, type TimeSpan } from '../workflows/step-bars.js';
-import { stepPath, type TraceRow, type TraceState } from './trace-rows.js';
+import { spanOf, stepPath, type TraceRow, type TraceState } from './trace-rows.js';
 
 /** Axis that shows times in percent of its width. Cut waits are as wide as their mark. */
 export interface TraceAxis {
@@ -115,11 +115,12 @@ export function joinElements(rows: readonly TraceRow[], open: ReadonlySet<string
   let run = '';
   const keyed = rows.map((row) => {
     if (row.event !== null) run = row.key;
-    const key = row.step === '' ? null : elementKey(run, row.step);
-    return { row, key };
+    // Name that elements share, and the name of a part of one.
+    const [, name, part] = /^(.*?)(?:\[\d+\]|#\d+)(?: \/ (.*))?$/.exec(row.step) ?? [];
+    return { row, key: name === undefined ? null : `${run} elements ${name}`, part };
   });
   const members = groupBy(
-    keyed.filter(({ row }) => isElement(row.step)),
+    keyed.filter(({ part }) => part === undefined),
     ({ key }) => key,
   );
   const shown: TraceRow[] = [];
@@ -144,20 +145,10 @@ export function joinElements(rows: readonly TraceRow[], open: ReadonlySet<string
   return shown;
 }
 
-/** Returns the key that the elements of a step and their parts share; `null` for other steps. */
-function elementKey(run: string, step: string): string | null {
-  const match = /^(.*?)(?:\[\d+\]|#\d+)(?: \/ .*)?$/.exec(step);
-  return match === null ? null : `${run} elements ${match[1]}`;
-}
-
-function isElement(step: string): boolean {
-  return /(?:\[\d+\]|#\d+)$/.test(step);
-}
-
 function joinedRow(key: string, elements: readonly TraceRow[], isOpen: boolean): TraceRow {
   const bars = elements.flatMap((row) => row.bars);
   const periods = joinPeriods(bars.filter(isBusy));
-  const [from, to] = [Math.min(...bars.map((bar) => bar.from)), Math.max(...bars.map((bar) => bar.to))];
+  const { from, to } = spanOf(elements);
   const slowest = elements.reduce((a, b) => ((b.ranMs ?? 0) > (a.ranMs ?? 0) ? b : a));
   const failed = elements.filter(({ state }) => state === 'failed').length;
   const states = elements.map(({ state }) => state);
@@ -166,30 +157,23 @@ function joinedRow(key: string, elements: readonly TraceRow[], isOpen: boolean):
       ? 'failed'
       : (states.find((one) => one !== 'completed' && one !== 'waiting') ??
         (states.includes('waiting') ? 'active' : 'completed'));
-  const name = (elements[0]?.name ?? '').replace(/(?:\[\d+\]|#\d+)$/, '');
+  const name = slowest.name.replace(/(?:\[\d+\]|#\d+)$/, '');
   const notes = [
     failed > 0 && `${formatCount(failed)} failed (${formatPercent(failed / elements.length)})`,
     slowest.ranMs !== null && `slowest ${slowest.name.slice(name.length)}: ${formatDuration(slowest.ranMs)}`,
   ];
   return {
+    ...slowest,
     key,
-    depth: elements[0]?.depth ?? 0,
-    kind: elements[0]?.kind ?? 'run',
     name: `${formatCount(elements.length)} × ${name}`,
     state,
-    bars: (periods.length > MAX_PARTS ? joinPeriods(periods, (to - from) / MAX_PARTS) : periods).map(
-      ({ from: start, to: end }) => ({
-        from: start,
-        to: end,
-        tone: failed > 0 ? 'failed' : state === 'completed' ? 'completed' : 'running',
-      }),
-    ),
+    bars: joinPeriods(periods, periods.length > MAX_PARTS ? (to - from) / MAX_PARTS : 0).map((period) => ({
+      ...period,
+      tone: state === 'failed' || state === 'completed' ? state : 'running',
+    })),
     waitedMs: null,
     ranMs: bars.length === 0 ? null : to - from,
     note: notes.filter(Boolean).join(' · '),
-    progress: null,
-    event: null,
-    step: elements[0]?.step ?? '',
     isOpen,
   };
 }

@@ -25,6 +25,8 @@ export interface TraceTableProps {
 /** Kinds that need no tag: events, their attempts, and steps that run a function. */
 const PLAIN_KINDS: readonly string[] = ['event', 'attempt', 'run'];
 
+const COLUMNS = ['Name', 'Status', 'Waited', 'Ran'] as const;
+
 /** Depth up to which rows are indented. */
 const MAX_INDENT = 8;
 
@@ -44,14 +46,11 @@ export function TraceTable({ rows, axis, startedAt, onToggle, selected, query }:
       <caption class="visually-hidden">Events, runs, attempts and steps of the request, as a tree</caption>
       <thead>
         <tr aria-rowindex={1}>
-          <th scope="col">Name</th>
-          <th scope="col">Status</th>
-          <th scope="col" class="trace-ms">
-            Waited
-          </th>
-          <th scope="col" class="trace-ms">
-            Ran
-          </th>
+          {COLUMNS.map((name, at) => (
+            <th key={name} scope="col" class={at > 1 ? 'trace-ms' : ''}>
+              {name}
+            </th>
+          ))}
           <th scope="col" class="trace-axis">
             <AxisTexts marks={[start, end, ...marks.filter(({ isCut }) => !isCut)]} />
             <AxisTexts marks={marks.filter(({ isCut }) => isCut)} />
