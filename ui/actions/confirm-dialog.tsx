@@ -143,7 +143,7 @@ export function ConfirmDialog({ question, actions, onDone, onClose }: ConfirmDia
             />
           </label>
         )}
-        <p class={phase.kind === 'failed' ? 'action-status tone-failed' : 'action-status'} role="status">
+        <p class={`action-status ${phase.kind === 'failed' ? 'tone-failed' : ''}`} role="status">
           {phase.kind === 'failed' && <Icon name="triangle" />}
           {phase.kind === 'done' && <Icon name="check" />}
           {phase.href === undefined ? phase.text : <a href={phase.href}>{phase.text}</a>}

@@ -183,3 +183,29 @@ test('the order of a single agent is no choice', async () => {
   await page.poll();
   expect(screen.queryByRole('combobox', { name: 'Sort by' })).toBeNull();
 });
+
+test('a run that used many times the tokens of the others says so', async () => {
+  const api = createFakeApi([]);
+  api.agents = [agentOf('support')];
+  const runs = [10, 20, 20, 900].map((totalTokens, index) => ({
+    id: `run-${index}`,
+    kind: 'event' as const,
+    type: 'ticket.opened',
+    service: 'shop',
+    requestId: `run-${index}`,
+    step: '',
+    status: 'completed' as const,
+    turns: 1,
+    toolCalls: 0,
+    usage: { promptTokens: totalTokens, completionTokens: 0, totalTokens },
+    startedAt: SERVER_NOW,
+    lastAt: SERVER_NOW,
+  }));
+  const { agentRuns } = api;
+  api.agentRuns = async (...request) => ({ ...(await agentRuns(...request)), runs });
+  page = await openPage(api, '#/agents');
+  await page.poll();
+  expect(screen.getAllByText(/× the median tokens$/).map(({ textContent }) => textContent)).toEqual([
+    '45 × the median tokens',
+  ]);
+});

@@ -136,7 +136,7 @@ function Trace({ trace, id, transport, query }: TraceProps): JSX.Element {
             )}
             <p class="keys trace-keys" aria-hidden="true">
               <span>waited</span>
-              <span class="is-completed">{model === undefined ? 'ran' : 'tool or code'}</span>
+              <span class="is-completed">{model === undefined ? 'ran' : 'tools'}</span>
               {model !== undefined && <span class="is-completed is-model">model</span>}
               <span class="is-active">running</span>
               <span class="is-failed">failed</span>

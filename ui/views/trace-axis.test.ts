@@ -149,6 +149,8 @@ test('a turn of an agent is one row with its tool calls, unless one of them fail
     ['mail', 'tool', undefined, 50, 1],
     ['turn 4', 'ask 50 ms', false, 700, 4],
   ]);
+  // The time of the model is told apart from that of the tool.
+  expect(folded[1]?.bars.map(({ isModel }) => isModel)).toEqual([true, undefined]);
   const open = foldTurns(rows, new Set([folded[2]?.key ?? '']));
   expect(open.slice(2, 5).map(({ name, kind, isOpen }) => [name, kind, isOpen])).toEqual([
     ['turn 2', 'model', true],

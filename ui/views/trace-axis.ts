@@ -53,12 +53,13 @@ export interface AxisMark {
 }
 
 const MAX_TICKS = 5;
+const MINUTE_MS = 60_000;
 
 /** Returns the marks of an axis. It has no ticks if its span is too long. */
 export function axisMarks({ span, cuts, place }: TraceAxis, startedAt: number): readonly AxisMark[] {
   const least = (span.to - span.from - totalMs(cuts)) / MAX_TICKS;
   const long = TICK_STEPS.find((each) => each >= least) ?? Number.POSITIVE_INFINITY;
-  const step = least < (TICK_STEPS[0] ?? 0) ? Math.max(1, niceCeiling(least)) : long;
+  const step = least < MINUTE_MS ? Math.max(1, niceCeiling(least)) : long;
   const marks: AxisMark[] = [];
   let from = span.from;
   for (const cut of [...cuts, { from: span.to, to: span.to }]) {
@@ -81,7 +82,7 @@ export function fitMarks(marks: readonly AxisMark[], character: number): readonl
   const shown: AxisMark[] = [];
   for (const mark of marks) {
     const isFree = ({ left, text }: AxisMark): boolean =>
-      Math.abs(left - mark.left) > (text.length + mark.text.length) * character;
+      Math.abs(left - mark.left) > (text + mark.text).length * character;
     if (shown.every(isFree)) shown.push(mark);
   }
   return shown;

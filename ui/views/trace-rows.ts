@@ -173,8 +173,7 @@ function partsOf(event: EventDetails, depth: number, now: number, model: string 
   const { id, service, attempts, steps = [] } = event;
   const own = JSON.stringify([id, service]);
   const stepRows = steps.map((step, index) => stepRow(step, `${own} ${index}`, depth, now, model));
-  const isPlain = attempts.length < 2 && attempts.every(({ isInterrupted }) => isInterrupted !== true);
-  if (isPlain) return stepRows;
+  if (attempts.length < 2 && attempts[0]?.isInterrupted !== true) return stepRows;
   const attemptRows = attempts.map((each, index): TraceRow => {
     const { attempt, startedAt, endedAt, error } = each;
     const state = attemptState(each);
@@ -233,8 +232,7 @@ function runBars(whole: Bar, { steps = [], omittedSteps = 0 }: EventDetails, now
   const work = barsOf(false);
   const parts = [...work, ...barsOf(true)];
   if (parts.length === 0) return [whole];
-  const first = Math.min(...parts.map(({ from }) => from));
-  const last = Math.max(...parts.map(({ to }) => to));
+  const { from: first, to: last } = spanOf([{ bars: parts }]);
   const busy = joinPeriods([
     // Steps that are not shown ran before.
     ...(omittedSteps > 0 ? [{ from: whole.from, to: first }] : []),

@@ -25,8 +25,6 @@ export interface TraceTableProps {
 /** Kinds that need no tag: events, their attempts, and steps that run a function. */
 const PLAIN_KINDS: readonly string[] = ['event', 'attempt', 'run'];
 
-const COLUMNS = ['Name', 'Status', 'Waited', 'Ran'] as const;
-
 /** Depth up to which rows are indented. */
 const MAX_INDENT = 8;
 
@@ -46,11 +44,14 @@ export function TraceTable({ rows, axis, startedAt, onToggle, selected, query }:
       <caption class="visually-hidden">Events, runs, attempts and steps of the request, as a tree</caption>
       <thead>
         <tr aria-rowindex={1}>
-          {COLUMNS.map((name, at) => (
-            <th key={name} scope="col" class={at > 1 ? 'trace-ms' : ''}>
-              {name}
-            </th>
-          ))}
+          <th scope="col">Name</th>
+          <th scope="col">Status</th>
+          <th scope="col" class="trace-ms">
+            Waited
+          </th>
+          <th scope="col" class="trace-ms">
+            Ran
+          </th>
           <th scope="col" class="trace-axis">
             <AxisTexts marks={[start, end, ...marks.filter(({ isCut }) => !isCut)]} />
             <AxisTexts marks={marks.filter(({ isCut }) => isCut)} />
