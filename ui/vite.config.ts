@@ -11,7 +11,20 @@ export default defineConfig(({ command, mode }) => {
   const { HUBLINE_API = 'http://127.0.0.1:4000' } = loadEnv(mode, root, 'HUBLINE_');
   return {
     root,
-    plugins: [command === 'serve' && preact(), bundledLicenses(), shortNames(), viteSingleFile()],
+    plugins: [
+      command === 'serve' && preact(),
+      bundledLicenses(),
+      shortNames(),
+      {
+        name: 'without-indentation',
+        transformIndexHtml: {
+          order: 'post',
+          // The scripts and styles are part of the page: nothing is requested.
+          handler: (html) => html.replace(/\n\s+/g, '\n').replaceAll(' crossorigin', ''),
+        },
+      },
+      viteSingleFile(),
+    ],
     // Calls of `h` take children as arguments, which makes the built page smaller than the JSX runtime does.
     ...(command === 'build' && {
       oxc: {

@@ -43,7 +43,7 @@ test('shows the details of a type and restores the focus when it closes', async 
     panel.getByRole('list', { name: 'Errors' }).getByRole('listitem').filter({ hasText: 'card declined' }),
   ).toContainText('FatalError');
   await expect(count(panel, 'Processes')).toHaveText('1');
-  await panel.getByText('Show', { exact: true }).click();
+  await panel.getByText('View code', { exact: true }).click();
   await expect(panel.getByText('hub.deadLetters')).toBeVisible();
   await expect(panel.getByText('isGood')).toBeVisible();
 

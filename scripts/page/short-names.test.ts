@@ -18,18 +18,26 @@ test('shortens the classes of the style sheet that scripts name', () => {
   const css = '.run-bar.is-new>.run-bar-label{color:red}.plain{color:red}.run-off{}';
   const script = 'h("i",{class:"run-bar is-new",title:"a run-bars"},"run-bar-label")';
   expect(Object.fromEntries(shortClasses(css, script))).toEqual({
-    'run-bar': 'c0',
-    'is-new': 'c1',
-    'run-bar-label': 'c2',
+    'run-bar': 'a',
+    'is-new': 'b',
+    'run-bar-label': 'c',
   });
 });
 
 test('leaves classes that scripts compose, and that are words of CSS', () => {
   const css = '.tone-bad{font-size:1px}.font-size{}.wide-badge{}.trace-rows{}';
   const script = 'h("i",{class:"tone-"+tone+" "+kind+"-badge"},"tone-bad","font-size","trace-rows")';
-  expect([...shortClasses(css, script)]).toEqual([['trace-rows', 'c0']]);
+  expect([...shortClasses(css, script)]).toEqual([['trace-rows', 'a']]);
+});
+
+test('names as many classes as there are', () => {
+  const names = Array.from({ length: 60 }, (_, index) => `run-${index}`);
+  const css = names.map((name) => `.${name}{}`).join('');
+  const short = [...shortClasses(css, JSON.stringify(names)).values()];
+  expect(new Set(short).size).toBe(60);
+  expect([25, 26, 27, 52].map((index) => short[index])).toEqual(['z', 'aa', 'ab', 'ba']);
 });
 
 test('refuses a class that reads like a short name', () => {
-  expect(() => shortClasses('.c1{}', '')).toThrow('rename the class c1');
+  expect(() => shortClasses('.ab{}', '')).toThrow('rename the class ab');
 });

@@ -51,7 +51,12 @@ export function shortClasses(css: string, scripts: string): ReadonlyMap<string, 
   const whole = new Set(scripts.match(hyphenated));
   const isComposed = (name: string): boolean => composed.some((part) => name.startsWith(part));
   const names = [...classes].filter((name) => whole.has(name) && !words.has(name) && !isComposed(name));
-  const alike = css.match(/(?<=\.)c[\da-z]{1,2}(?![\w-])/);
+  const alike = css.match(/(?<=\.)[a-z]{1,2}(?![\w-])/);
   if (alike !== null) throw new Error(`rename the class ${alike[0]}: it may become the short name of another class`);
-  return new Map(names.map((name, index) => [name, `c${index.toString(36)}`]));
+  return new Map(names.map((name, index) => [name, letters(index)]));
+}
+
+/** Returns a, b, …, z, aa, ab, … */
+function letters(index: number): string {
+  return (index < 26 ? '' : letters(Math.floor(index / 26) - 1)) + String.fromCharCode(97 + (index % 26));
 }

@@ -75,7 +75,7 @@ export function ReplayCode({ code }: { code: string }): JSX.Element {
     <div class="replay">
       <CopyCode name="replay " code={code} />
       <details>
-        <summary>Show</summary>
+        <summary>View code</summary>
         <pre class="code panel-code">{code}</pre>
       </details>
     </div>
