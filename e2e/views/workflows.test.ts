@@ -128,7 +128,7 @@ test('on a phone, a workflow is a few lines without what is zero, and status, du
   await expect(trend).toHaveAttribute('d', /^M\d/);
   const row = page.getByRole('row', { name: /^fulfil/ });
   await expect.poll(async () => (await row.boundingBox())?.height).toBeLessThan(150);
-  await expect(row.locator('[data-label="Runs, 5 min"]')).toBeVisible();
+  await expect(row.locator('[data-label="Started, 5 min"]')).toBeVisible();
   await expect(row.locator('[data-label="Waiting, now"]')).toBeHidden();
   await page.getByRole('link', { name: 'fulfil' }).click();
   const run = page.getByRole('list', { name: 'Recent runs' }).getByRole('listitem').first();

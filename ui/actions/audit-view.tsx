@@ -81,8 +81,7 @@ function AuditRow({ entry, now, query }: { entry: Entry; now: number; query: str
   return (
     <tr>
       <th scope="row">
-        {/* With the date: an audit is read on other days, too. */}
-        {formatMoment(at, 0)}{' '}
+        {formatMoment(at, now)}{' '}
         <span class="muted">
           <Ago at={at} now={now} />
         </span>

@@ -29,7 +29,7 @@ export interface PaletteProps {
 
 /** Numbers of items that are shown, and of problems that come first. */
 const SHOWN = 50;
-const PROBLEMS = 5;
+const PROBLEMS = 8;
 
 /** Dialog that goes to a view, an event type, a workflow, an agent, a schedule or an id, or runs an action of the page. */
 export function Palette({ store, navigation, actions, onClose }: PaletteProps): JSX.Element {

@@ -78,8 +78,8 @@ test('names the release that started shortly before', () => {
   const lastError = { name: 'Error', message: 'card declined' };
   expect(describeProblem({ ...failing, lastError }, SERVER_NOW, releases).details).toEqual([
     'for 6 min',
-    'card declined',
     'more since v2',
+    'card declined',
   ]);
   expect(details(SERVER_NOW - 1_200_000)).toEqual(['for 20 min']);
 });

@@ -24,7 +24,7 @@ export interface ProblemText {
   readonly fact: string;
   /** Main fact for little width. */
   readonly shortFact: string;
-  /** Further facts: the time, which a long message must not push out of view, then the error and the release. */
+  /** Further facts: the time and the release, which a long message must not push out of view, then the error. */
   readonly details: readonly string[];
 }
 
@@ -47,8 +47,8 @@ export function describeProblem(problem: Problem, now: number, releases: readonl
     shortFact: shortFactOf(problem, now),
     details: [
       ...timeOf(problem, now),
-      ...(lastError === undefined ? [] : [lastError.message || lastError.name].filter(Boolean)),
       ...releaseOf(problem, releases),
+      ...(lastError === undefined ? [] : [lastError.message || lastError.name].filter(Boolean)),
     ],
   };
 }

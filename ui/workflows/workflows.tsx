@@ -70,7 +70,7 @@ export function Workflows({ monitor, navigation }: WorkflowsProps): JSX.Element 
 const COLUMNS = [
   'Workflow',
   'Trend, 20 min',
-  'Runs, 5 min',
+  'Started, 5 min',
   'Failed, 5 min',
   'Failure rate, 5 min',
   'Waiting, now',
@@ -110,7 +110,7 @@ function WorkflowRow({ workflow, monitor, query }: WorkflowProps): JSX.Element {
         <Problems workflow={workflow} monitor={monitor} />
       </th>
       <ViewTableCell label="Trend, 20 min">{recent && <TrendChart trend={trendOf(recent.minutes)} />}</ViewTableCell>
-      <ViewTableCell label="Runs, 5 min">
+      <ViewTableCell label="Started, 5 min">
         <Count value={counts?.received} />
       </ViewTableCell>
       <ViewTableCell label="Failed, 5 min" isFailed={isFailing}>
