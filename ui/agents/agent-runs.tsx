@@ -35,8 +35,8 @@ export function AgentRuns({ agent, monitor, query }: AgentRunsProps): JSX.Elemen
         hint="Runs of agents in events, workflows and pipelines appear here."
       >
         {({ runs, now }) => {
-          const tokens = runs.map(({ usage }) => usage.totalTokens).sort((a, b) => a - b);
-          const median = tokens[tokens.length >> 1] || Number.POSITIVE_INFINITY;
+          const tokens = runs.filter(isOver).map(({ usage }) => usage.totalTokens);
+          const median = tokens.sort((a, b) => a - b)[(tokens.length - 1) >> 1] || Number.POSITIVE_INFINITY;
           return (
             <ViewTable
               caption={`Recent runs of ${agent}, newest first`}
@@ -62,29 +62,28 @@ export function AgentRuns({ agent, monitor, query }: AgentRunsProps): JSX.Elemen
 
 interface RunRowProps {
   readonly run: AgentRun;
-  /** Tokens of the run in the middle; infinite if it has none. */
+  /** Tokens of the run in the middle of those that ended; infinite if it has none. */
   readonly median: number;
   /** Current time in epoch milliseconds on the server's clock. */
   readonly now: number;
   readonly query: string;
 }
 
-/** Multiple of the median from which the tokens of a run are named. */
+/** Multiple of the median above which the tokens of a run are named. */
 const OUTLIER = 5;
+
+function isOver({ status }: AgentRun): boolean {
+  return status === 'completed' || status === 'failed';
+}
 
 function RunRow({ run, median, now, query }: RunRowProps): JSX.Element {
   const { id, kind, type, step, status, turns, toolCalls, usage, error, startedAt, lastAt } = run;
   const ratio = usage.totalTokens / median;
-  const isOver = status === 'completed' || status === 'failed';
+  const hasEnded = isOver(run);
   return (
     <tr>
       <th scope="row">
         <RunLink id={id} kind={kind} type={type} query={query} />
-        {ratio > OUTLIER && (
-          <ViewTableNote>
-            <span class="tone-stale">{formatCount(Math.round(ratio))} × the median tokens</span>
-          </ViewTableNote>
-        )}
         {step !== '' && <ViewTableNote>step {step}</ViewTableNote>}
         {error && (
           <ViewTableNote>
@@ -103,11 +102,16 @@ function RunRow({ run, median, now, query }: RunRowProps): JSX.Element {
       </ViewTableCell>
       <ViewTableCell label="Tokens">
         <Count value={usage.totalTokens} />
+        {ratio > OUTLIER && (
+          <ViewTableNote>
+            <span class="tone-stale">{formatCount(Math.round(ratio))} × the median</span>
+          </ViewTableNote>
+        )}
       </ViewTableCell>
       <ViewTableCell label="Cost">{usage.cost === undefined ? UNKNOWN : formatCost(usage.cost)}</ViewTableCell>
       <ViewTableCell label="Took">
-        {!isOver && <span class="muted">so far </span>}
-        {formatDuration((isOver ? lastAt : now) - startedAt)}
+        {!hasEnded && <span class="muted">so far </span>}
+        {formatDuration((hasEnded ? lastAt : now) - startedAt)}
       </ViewTableCell>
       <ViewTableCell label="Started">
         <Ago at={startedAt} now={now} />

@@ -187,14 +187,14 @@ test('the order of a single agent is no choice', async () => {
 test('a run that used many times the tokens of the others says so', async () => {
   const api = createFakeApi([]);
   api.agents = [agentOf('support')];
-  const runs = [10, 20, 20, 900].map((totalTokens, index) => ({
+  const runs = [10, 20, 20, 900, 1].map((totalTokens, index) => ({
     id: `run-${index}`,
     kind: 'event' as const,
     type: 'ticket.opened',
     service: 'shop',
     requestId: `run-${index}`,
     step: '',
-    status: 'completed' as const,
+    status: totalTokens === 1 ? ('active' as const) : ('completed' as const),
     turns: 1,
     toolCalls: 0,
     usage: { promptTokens: totalTokens, completionTokens: 0, totalTokens },
@@ -205,7 +205,5 @@ test('a run that used many times the tokens of the others says so', async () => 
   api.agentRuns = async (...request) => ({ ...(await agentRuns(...request)), runs });
   page = await openPage(api, '#/agents');
   await page.poll();
-  expect(screen.getAllByText(/× the median tokens$/).map(({ textContent }) => textContent)).toEqual([
-    '45 × the median tokens',
-  ]);
+  expect(screen.getAllByText(/× the median$/).map(({ textContent }) => textContent)).toEqual(['45 × the median']);
 });
