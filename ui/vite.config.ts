@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import preact from '@preact/preset-vite';
 import { defineConfig, loadEnv } from 'vite';
 import { viteSingleFile } from 'vite-plugin-singlefile';
@@ -38,7 +39,11 @@ export default defineConfig(({ command, mode }) => {
       target: ['chrome123', 'firefox128', 'safari17.5'],
       modulePreload: { polyfill: false },
       // Constants that are inlined, or stay `const`, compress better than the `var` of a module's own scope.
-      rolldownOptions: { optimization: { inlineConst: true }, output: { topLevelVar: false } },
+      rolldownOptions: {
+        transform: { define: { undefined: 'nothing' }, inject: { nothing: [join(root, 'nothing.ts'), 'nothing'] } },
+        optimization: { inlineConst: true },
+        output: { topLevelVar: false },
+      },
     },
     server: { proxy: { '/api': HUBLINE_API } },
   };
