@@ -173,7 +173,7 @@ function TypeSlots({ monitor, query }: PartProps): JSX.Element {
 
 function Slots({ taken, all }: { taken: number; all: number }): JSX.Element {
   return (
-    <span class="slots">
+    <span class={`slots${taken < all ? '' : ' is-full'}`}>
       <ShareBar share={Math.min(taken / all, 1)} />
       {formatCount(taken)} of {formatCount(all)}
     </span>
