@@ -1,6 +1,9 @@
+import { screen } from '@testing-library/preact';
 import { expect, test } from 'vitest';
 import type { RunIntrospection } from '../../server/dashboard/protocol.js';
-import { runOf } from '../testing/test-data.js';
+import { createFakeApi } from '../testing/fake-api.js';
+import { openPage } from '../testing/open-page.js';
+import { runOf, workflowOf } from '../testing/test-data.js';
 import { failedAlike, failedFirst } from './run-list.js';
 
 test('failed runs come first, the others stay in order', () => {
@@ -13,9 +16,11 @@ test('failed runs come first, the others stay in order', () => {
   expect(failedFirst(runs).map(({ id }) => id)).toEqual(['b', 'd', 'a', 'c']);
 });
 
+function failed(id: string, message: string): RunIntrospection {
+  return runOf(id, 'failed', [], { error: { name: 'FatalError', message } });
+}
+
 test('runs in a row that failed with the same error, apart from ids, are together', () => {
-  const failed = (id: string, message: string): RunIntrospection =>
-    runOf(id, 'failed', [], { error: { name: 'FatalError', message } });
   const runs = [
     failed('a', 'printer 22483 is out of paper'),
     failed('b', 'printer 22484 is out of paper'),
@@ -25,4 +30,27 @@ test('runs in a row that failed with the same error, apart from ids, are togethe
     failed('f', 'no amount'),
   ];
   expect(failedAlike(runs).map((group) => group.map(({ id }) => id).join(''))).toEqual(['ab', 'c', 'd', 'e', 'f']);
+});
+
+test('the button of runs that failed alike stays the same as newer ones join and the oldest leave', async () => {
+  const api = createFakeApi([]);
+  const alike = (ids: string): readonly RunIntrospection[] => [...ids].map((id) => failed(`run-${id}`, 'no paper'));
+  api.workflows = [workflowOf('print', [], { runs: alike('cba') })];
+  const page = await openPage(api, '#/workflows/print');
+  const button = screen.getByRole('button', { name: /^2 more alike/ });
+  for (const [ids, count] of [
+    ['dcba', 3],
+    ['edcb', 3],
+  ] as const) {
+    api.workflows = [workflowOf('print', [], { runs: alike(ids) })];
+    await page.poll();
+    expect(screen.getByRole('button', { name: new RegExp(`^${count} more alike`) })).toBe(button);
+  }
+  await page.click(button);
+  expect(screen.getAllByRole('link', { name: /^run-/ }).map(({ textContent }) => textContent)).toEqual([
+    'run-e',
+    'run-d',
+    'run-c',
+    'run-b',
+  ]);
 });

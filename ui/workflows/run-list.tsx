@@ -31,10 +31,18 @@ const MIN_ALIKE = 3;
 export function RunList({ runs, limit, serverNow, query }: RunListProps): JSX.Element {
   const kept = useKept();
   const [open, setOpen] = useState<string>();
+  const errors = new Set<string>();
   const lineOf = (run: RunIntrospection, repeatsError: boolean, more?: JSX.Element): JSX.Element => {
     const { id, status, acceptedAt, endedAt } = run;
     const line = (): JSX.Element => (
-      <RunLine key={id} run={run} repeatsError={repeatsError} more={more} serverNow={serverNow} query={query} />
+      <RunLine
+        key={more?.key ?? id}
+        run={run}
+        repeatsError={repeatsError}
+        more={more}
+        serverNow={serverNow}
+        query={query}
+      />
     );
     // What the line of an ended run shows changes with the time alone.
     return endedAt === undefined || more
@@ -61,10 +69,12 @@ export function RunList({ runs, limit, serverNow, query }: RunListProps): JSX.El
           .flatMap(([first, ...others]) => {
             const oldest = others.at(-1);
             const isFolded = others.length + 1 >= MIN_ALIKE;
-            // Newer ones may join it, and the oldest may leave.
             const isOpen = others.some(({ id }) => id === open);
+            const error = errorOf(first);
             const more = oldest && isFolded && (
               <button
+                // Of the whole line. Newer runs may join it, and the oldest may leave: the error stays.
+                key={errors.has(error) ? oldest.id : error}
                 type="button"
                 class="run-more"
                 aria-expanded={isOpen}
@@ -73,6 +83,7 @@ export function RunList({ runs, limit, serverNow, query }: RunListProps): JSX.El
                 {formatCount(others.length)} more alike in {formatAge(first.acceptedAt - oldest.acceptedAt)}
               </button>
             );
+            if (more) errors.add(error);
             const below = isFolded && !isOpen ? [] : others;
             return [lineOf(first, false, more || undefined), ...below.map((run) => lineOf(run, true))];
           })}
