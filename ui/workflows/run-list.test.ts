@@ -20,16 +20,19 @@ function failed(id: string, message: string): RunIntrospection {
   return runOf(id, 'failed', [], { error: { name: 'FatalError', message } });
 }
 
-test('runs in a row that failed with the same error, apart from ids, are together', () => {
+test('three and more runs in a row that failed with the same error, apart from ids, are together', () => {
   const runs = [
     failed('a', 'printer 22483 is out of paper'),
     failed('b', 'printer 22484 is out of paper'),
-    failed('c', 'no amount'),
-    runOf('d', 'completed', []),
-    runOf('e', 'completed', []),
-    failed('f', 'no amount'),
+    failed('c', 'printer 22485 is out of paper'),
+    failed('d', 'no amount'),
+    failed('e', 'no amount'),
+    runOf('f', 'completed', []),
+    runOf('g', 'completed', []),
+    runOf('h', 'completed', []),
+    failed('i', 'no amount'),
   ];
-  expect(failedAlike(runs).map((group) => group.map(({ id }) => id).join(''))).toEqual(['ab', 'c', 'd', 'e', 'f']);
+  expect(failedAlike(runs).map((group) => group.map(({ id }) => id).join(''))).toEqual(['abc', ...'defghi']);
 });
 
 test('the button of runs that failed alike stays the same as newer ones join and the oldest leave', async () => {

@@ -13,7 +13,7 @@ import { isOver } from './step-bars.js';
 
 export interface RunListProps {
   readonly runs: readonly RunIntrospection[];
-  /** Number of lines that are shown; those that failed alike are one. @default all */
+  /** Number of lines that are shown first; those that failed alike are one until they are opened. @default all */
   readonly limit?: number;
   /** Current time in epoch milliseconds on the server's clock. */
   readonly serverNow: number;
@@ -21,7 +21,7 @@ export interface RunListProps {
   readonly query: string;
 }
 
-/** Number of runs in a row with one error from which all but the first are folded. */
+/** Number of runs in a row with one error from which they are one line. */
 const MIN_ALIKE = 3;
 
 /**
@@ -32,7 +32,7 @@ export function RunList({ runs, limit, serverNow, query }: RunListProps): JSX.El
   const kept = useKept();
   const [open, setOpen] = useState<string>();
   const errors = new Set<string>();
-  const lineOf = (run: RunIntrospection, repeatsError: boolean, more?: JSX.Element): JSX.Element => {
+  const lineOf = (run: RunIntrospection, repeatsError = false, more?: JSX.Element): JSX.Element => {
     const { id, status, acceptedAt, endedAt } = run;
     const line = (): JSX.Element => (
       <RunLine
@@ -68,10 +68,10 @@ export function RunList({ runs, limit, serverNow, query }: RunListProps): JSX.El
           .slice(0, limit)
           .flatMap(([first, ...others]) => {
             const oldest = others.at(-1);
-            const isFolded = others.length + 1 >= MIN_ALIKE;
+            if (!oldest) return lineOf(first);
             const isOpen = others.some(({ id }) => id === open);
             const error = errorOf(first);
-            const more = oldest && isFolded && (
+            const more = (
               <button
                 // Of the whole line. Newer runs may join it, and the oldest may leave: the error stays.
                 key={errors.has(error) ? oldest.id : error}
@@ -83,16 +83,15 @@ export function RunList({ runs, limit, serverNow, query }: RunListProps): JSX.El
                 {formatCount(others.length)} more alike in {formatAge(first.acceptedAt - oldest.acceptedAt)}
               </button>
             );
-            if (more) errors.add(error);
-            const below = isFolded && !isOpen ? [] : others;
-            return [lineOf(first, false, more || undefined), ...below.map((run) => lineOf(run, true))];
+            errors.add(error);
+            return [lineOf(first, false, more), ...(isOpen ? others.map((run) => lineOf(run, true)) : [])];
           })}
       </ol>
     </>
   );
 }
 
-/** Returns runs in their order, those in a row that failed with the same error together. */
+/** Returns runs in their order, those in a row that failed with the same error together, if they are enough. */
 export function failedAlike(runs: readonly RunIntrospection[]): readonly [RunIntrospection, ...RunIntrospection[]][] {
   const groups: [RunIntrospection, ...RunIntrospection[]][] = [];
   for (const run of runs) {
@@ -101,7 +100,7 @@ export function failedAlike(runs: readonly RunIntrospection[]): readonly [RunInt
     if (last !== undefined && error !== '' && error === errorOf(last[0])) last.push(run);
     else groups.push([run]);
   }
-  return groups;
+  return groups.flatMap((group) => (group.length < MIN_ALIKE ? group.map((run): typeof group => [run]) : [group]));
 }
 
 /** Returns the error of a run, apart from its ids: numbers of four digits and more. Empty without an error. */
