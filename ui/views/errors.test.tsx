@@ -147,6 +147,38 @@ test('an open group stays open while it grows, with the newest failures', async 
   expect(screen.getByText(/Last message/).parentElement?.textContent).toBe('Last message: card 24083 declined');
 });
 
+test.each([
+  ['card # declined', 'card 24083 declined', true],
+  ['card # declined', 'card 24083 declined twice', false],
+  ['card # declined twice', 'card 24083 declined twice', true],
+  ['order # from # to # failed', 'order 1 to 2 from 3 failed', false],
+  ['"…" is no card:\n#', '"a\nb" is no card:\n24083', true],
+  // Nothing but a mask is that of every message; one that is cut has the start of its own.
+  ['#', '24083', false],
+  ['no card (# of', 'no card (24083 of 9', false],
+  ['no card (# of…', 'no card (24083 of 9', true],
+])('the last message of the group "%s" is "%s": %s', async (message, text, isLast) => {
+  const api = createFakeApi([]);
+  api.groups = [groupOf('a', { message })];
+  const lastError = { name: 'CardError', message: text };
+  const problem = { kind: 'failing', severity: 'error', eventType: 'order.paid', lastError } as const;
+  api.health = { status: 'failing', problems: [problem], problemCount: 1 };
+  page = await openPage(api, '#/errors');
+  await page.click(screen.getByRole('button', { name: /CardError/ }));
+  expect(screen.queryByText(/Last message/) !== null).toBe(isLast);
+});
+
+test('the last message of an event type is not that of a workflow with its name', async () => {
+  const api = createFakeApi([]);
+  api.groups = [groupOf('a')];
+  const lastError = { name: 'CardError', message: 'card 24083 declined' };
+  const problem = { kind: 'failing', severity: 'error', workflow: 'order.paid', lastError } as const;
+  api.health = { status: 'failing', problems: [problem], problemCount: 1 };
+  page = await openPage(api, '#/errors');
+  await page.click(screen.getByRole('button', { name: /CardError/ }));
+  expect(screen.queryByText(/Last message/)).toBeNull();
+});
+
 test('releases that replace another one are marks, one for services that start it together', () => {
   const at = (minutes: number): number => minutes * 60_000;
   expect(

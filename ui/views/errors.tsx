@@ -243,11 +243,25 @@ function ErrorRows({ group, release, now, store, query }: ErrorRowsProps): JSX.E
 
 /** Returns the last message of a group, in which nothing is masked, if its event type or workflow failed last with it. */
 function lastMessage({ eventType, workflow, name, message }: ErrorGroup, { health }: HubStore): string | undefined {
-  const errors = health.value?.problems.map((problem) =>
-    (problem.workflow ?? problem.eventType) === (workflow ?? eventType) ? problem.lastError : undefined,
-  );
-  const parts = message.split(/#|"…"/);
-  return errors?.find((error) => error?.name === name && parts.every((part) => error.message.includes(part)))?.message;
+  return health.value?.problems.find(
+    ({ lastError, ...subject }) =>
+      subject.workflow === workflow &&
+      subject.eventType === eventType &&
+      lastError?.name === name &&
+      isMaskOf(message, lastError.message),
+  )?.lastError?.message;
+}
+
+/** Tells whether a message has the parts of a masked one, which may be cut. One without letters would be that of any. */
+function isMaskOf(mask: string, message: string): boolean {
+  let rest = `\0${message}\0`;
+  // No pattern: it would try all ways to divide a list of numbers.
+  const hasPart = (part: string): boolean => {
+    const at = rest.indexOf(part);
+    rest = rest.slice(at + part.length);
+    return at >= 0;
+  };
+  return /\p{L}/u.test(mask) && `\0${mask}\0`.split(/#|"…"|…\0/).every(hasPart);
 }
 
 /** Tags of a group that rises, or that began in the latest release. */
