@@ -47,14 +47,16 @@ export function WorkflowGraph({ workflow, steps, stages, query }: WorkflowGraphP
   const layout = useMemo(() => layoutGraph(shape, available), [place]);
   const { width, height, nodeWidth, frame } = layout;
   const kept = useKept();
-  // Where it scrolls, what failed comes into view first.
+  // Where it scrolls, what failed comes into view once, also if it is loaded later.
+  const hasFailed = useRef(false);
+  hasFailed.current ||= available > 0 && steps.some(({ status }) => status === 'failed');
   useEffect(() => {
     const failed = box.current?.querySelector<HTMLElement>('.node.is-failed');
     if (box.current && failed) box.current.scrollLeft = failed.offsetLeft - 48;
-  }, [available]);
+  }, [hasFailed.current]);
   const followUpClasses = followUps.map((followUp) => (isUsed(followUp, workflow) ? WHEN_TONE[followUp.when] : ''));
   return (
-    <div ref={box} class="graph-box" tabIndex={width > available ? 0 : undefined}>
+    <div ref={box} class="graph-box" {...(width > available && { tabIndex: 0, role: 'group', 'aria-label': 'Graph' })}>
       <div class="graph" style={{ width: `${width}rem`, height: `${height}rem` }}>
         {kept('', [place, followUpClasses, ...steps.map(({ status }) => status)].join(), () => (
           <svg class="graph-lines" viewBox={`0 0 ${width} ${height}`} aria-hidden="true">
