@@ -61,6 +61,10 @@ test('leads with what needs attention, the worst first, each subject once, and l
     'order.createdwaits 9 min',
     'Processes1 process lost',
   ]);
+  const tones = within(screen.getByRole('listbox'))
+    .getAllByRole('option')
+    .map(({ className }) => className);
+  expect(tones.slice(0, 4)).toEqual(['is-failed', 'is-stale', 'is-stale', '']);
   expect(options().filter((option) => option?.includes('order.created'))).toHaveLength(1);
   expect(options()).toContain('Processesg p');
   expect(document.querySelector('.palette')?.textContent).toMatch(/↵ open$/);

@@ -17,6 +17,8 @@ interface PaletteItem extends PageAction {
   readonly kind: string;
   /** Fact beside the label. */
   readonly note?: string;
+  /** Tone of the icon. @default muted */
+  readonly tone?: 'failed' | 'stale';
 }
 
 export interface PaletteProps {
@@ -42,11 +44,11 @@ export function Palette({ store, navigation, actions, onClose }: PaletteProps): 
     const items = collectItems(store, navigation, actions);
     const urgent = new Map<string, PaletteItem>();
     for (const problem of store.health.value?.problems.slice(0, PROBLEMS) ?? []) {
-      const { path, icon, shortFact } = describeProblem(problem, store.reading.value.hubNow);
+      const { path, icon, tone, shortFact } = describeProblem(problem, store.reading.value.hubNow);
       const item = items.find(({ key }) => key === path);
       // The first problem of a subject is its worst.
       if (item !== undefined && !urgent.has(item.key))
-        urgent.set(item.key, { ...item, icon, kind: 'Needs attention', note: shortFact });
+        urgent.set(item.key, { ...item, icon, tone, kind: 'Needs attention', note: shortFact });
     }
     return [...urgent.values(), ...items.filter(({ key, kind }) => kind === 'Views' || !urgent.has(key))];
   });
@@ -120,6 +122,7 @@ export function Palette({ store, navigation, actions, onClose }: PaletteProps): 
                   key={item.key}
                   id={`palette-${index}`}
                   role="option"
+                  class={item.tone && `is-${item.tone}`}
                   tabIndex={-1}
                   aria-selected={index === at}
                   onPointerMove={() => setAt(index)}
