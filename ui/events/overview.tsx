@@ -7,6 +7,7 @@ import { formatCount, formatPercent, formatRate, UNKNOWN } from '../format/numbe
 import { Snippet } from '../shared/copy-button.js';
 import { Count } from '../shared/counts.js';
 import { Icon } from '../shared/icon.js';
+import { isNarrow } from '../shared/use-element.js';
 import { EmptyState } from '../shared/view-section.js';
 import { rangeRate, sumRange } from '../state/event-row.js';
 import type { HubStore, Totals } from '../state/hub-store.js';
@@ -168,7 +169,7 @@ function Activity({ monitor, navigation }: OverviewProps): JSX.Element {
         heading="h2"
         id="activity-title"
         // Lower on a phone, for the first row of the table.
-        height={innerWidth < 600 ? 96 : 128}
+        height={isNarrow() ? 96 : 128}
         isSelectable
       />
     </section>

@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import { useMemo, useRef, useState } from 'preact/hooks';
 import type { Processes } from '../api/decode-views.js';
 import { formatCount } from '../format/number.js';
+import { isNarrow } from '../shared/use-element.js';
 import { ViewSection } from '../shared/view-section.js';
 import type { EventRow } from '../state/event-row.js';
 import type { Monitor } from '../state/monitor.js';
@@ -22,7 +23,7 @@ export function Flow({ monitor, navigation }: FlowProps): JSX.Element {
   const isEmpty = graph.nodes.length === 0;
   const now = store.reading.peek().hubNow;
   // A map has no room on a phone.
-  const [isList = innerWidth < 600, setList] = useState<boolean>();
+  const [isList = isNarrow(), setList] = useState<boolean>();
   const [isWhole, setWhole] = useState(false);
   const busy = useBusy(graph, isList);
   const shown = isWhole ? graph : busy;

@@ -91,6 +91,11 @@ export function useWidth(ref: RefObject<HTMLElement | null>, unit: 'px' | 'rem' 
   return width;
 }
 
+/** Tells whether the window is that of a phone. */
+export function isNarrow(): boolean {
+  return innerWidth < 600;
+}
+
 /** Returns a ref for an element that scrolls into view when it opens. */
 export function useShown<T extends HTMLElement>(isOpen: boolean): RefObject<T | null> {
   const ref = useRef<T>(null);
