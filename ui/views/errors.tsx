@@ -244,11 +244,11 @@ function ErrorRows({ group, release, now, store, query }: ErrorRowsProps): JSX.E
 /** Returns the last message of a group, in which nothing is masked, if its event type or workflow failed last with it. */
 function lastMessage({ eventType, workflow, name, message }: ErrorGroup, { health }: HubStore): string | undefined {
   return health.value?.problems.find(
-    ({ lastError, ...subject }) =>
-      subject.workflow === workflow &&
-      subject.eventType === eventType &&
-      lastError?.name === name &&
-      isMaskOf(message, lastError.message),
+    (problem) =>
+      problem.workflow === workflow &&
+      problem.eventType === eventType &&
+      problem.lastError?.name === name &&
+      isMaskOf(message, problem.lastError.message),
   )?.lastError?.message;
 }
 

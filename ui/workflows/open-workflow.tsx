@@ -143,13 +143,11 @@ export function OpenWorkflow({ workflow, body, monitor, query }: OpenWorkflowPro
 
 /** Returns the runs with a status that wait or failed in a step; of every status, or in any step, if there is none. */
 export function selectRuns(body: WorkflowRuns, filter: RunFilter, step: string | null): readonly PlacedRun[] {
-  // A run that waits is listed with its waiting steps alone.
-  const known = new Set(body.runs.map(runKey));
-  const others = body.waiting.filter((run) => !known.has(runKey(run)));
   // The newest runs first; of those that are suspended, the oldest wait.
-  const suspended = new Map([...body.waiting, ...body.runs].map((run) => [runKey(run), run]));
-  const candidates = filter === 'suspended' ? [...suspended.values()] : failedFirst([...body.runs, ...others]);
-  return candidates.filter(
+  const first = filter === 'suspended' ? [] : body.runs;
+  // The last one of a key stays: a run that waits is listed with its waiting steps alone.
+  const runs = new Map([...first, ...body.waiting, ...body.runs].map((run) => [runKey(run), run]));
+  return failedFirst([...runs.values()]).filter(
     ({ status, at }) => (filter === 'all' || status === filter) && (step === null || at.includes(step)),
   );
 }

@@ -31,7 +31,7 @@ const MIN_ALIKE = 3;
 export function RunList({ runs, limit, serverNow, query }: RunListProps): JSX.Element {
   const kept = useKept();
   const [open, setOpen] = useState<string>();
-  const errors = new Set<string>();
+  const keys = new Set<string>();
   const lineOf = (run: RunIntrospection, repeatsError = false, more?: JSX.Element): JSX.Element => {
     const { id, status, acceptedAt, endedAt } = run;
     const line = (): JSX.Element => (
@@ -63,27 +63,28 @@ export function RunList({ runs, limit, serverNow, query }: RunListProps): JSX.El
         <span class="run-total">Duration</span>
         <span class="run-total">Accepted</span>
       </p>
-      <ol class="runs" aria-label="Recent runs">
+      <ol aria-label="Recent runs">
         {failedAlike(runs)
           .slice(0, limit)
           .flatMap(([first, ...others]) => {
             const oldest = others.at(-1);
             if (!oldest) return lineOf(first);
-            const isOpen = others.some(({ id }) => id === open);
-            const error = errorOf(first);
+            // Newer runs may join them, and the oldest may leave: the error stays.
+            let key = errorOf(first);
+            while (keys.has(key)) key += '+';
+            keys.add(key);
+            const isOpen = open === key;
             const more = (
               <button
-                // Of the whole line. Newer runs may join it, and the oldest may leave: the error stays.
-                key={errors.has(error) ? oldest.id : error}
+                key={key}
                 type="button"
                 class="run-more"
                 aria-expanded={isOpen}
-                onClick={() => setOpen(isOpen ? undefined : others[0]?.id)}
+                onClick={() => setOpen(isOpen ? undefined : key)}
               >
                 {formatCount(others.length)} more alike in {formatAge(first.acceptedAt - oldest.acceptedAt)}
               </button>
             );
-            errors.add(error);
             return [lineOf(first, false, more), ...(isOpen ? others.map((run) => lineOf(run, true)) : [])];
           })}
       </ol>
@@ -100,7 +101,7 @@ export function failedAlike(runs: readonly RunIntrospection[]): readonly [RunInt
     if (last !== undefined && error !== '' && error === errorOf(last[0])) last.push(run);
     else groups.push([run]);
   }
-  return groups.flatMap((group) => (group.length < MIN_ALIKE ? group.map((run): typeof group => [run]) : [group]));
+  return groups.flatMap((group) => (group[MIN_ALIKE - 1] ? [group] : group.map((run): typeof group => [run])));
 }
 
 /** Returns the error of a run, apart from its ids: numbers of four digits and more. Empty without an error. */
@@ -112,7 +113,7 @@ interface RunLineProps extends Omit<RunListProps, 'runs' | 'limit'> {
   readonly run: RunIntrospection;
   /** Its error is that of the run above. */
   readonly repeatsError: boolean;
-  /** Button that shows the runs that failed alike. */
+  /** Button that shows the runs that failed alike. Its key is that of the line. */
   readonly more: JSX.Element | undefined;
 }
 
