@@ -163,9 +163,9 @@ test('an agent shows its recent runs, and each run its turns and tool calls', as
   const names = page.locator(built('.trace-name'));
   const folded = [
     /turn 1find_order (<1|\d+) ms1,640 in, 212 out · cost\s0\.0021/,
-    /turn 2model/,
+    /turn 2[\d,]+ in/,
     /mailtool.*the model received an error/,
-    /turn 3model/,
+    /turn 3[\d,]+ in/,
     /refundapproval/,
     /approval\.requested/,
   ];
@@ -173,7 +173,7 @@ test('an agent shows its recent runs, and each run its turns and tool calls', as
   await expectAccessible(page);
   await expect(page.locator('main')).not.toContainText('private');
   await page.getByRole('button', { name: 'turn 1', expanded: false }).click();
-  await expect(names).toHaveText([/ticket\.opened/, /turn 1model/, /find_ordertool/, ...folded.slice(1)]);
+  await expect(names).toHaveText([/ticket\.opened/, /turn 1[\d,]+ in/, /find_ordertool/, ...folded.slice(1)]);
   await page.getByRole('button', { name: 'turn 1', expanded: true }).click();
   await expect(names).toHaveCount(7);
 });

@@ -134,27 +134,28 @@ test('a turn of an agent is one row with its tool calls, unless one of them fail
     call('turn 3 / mail', 2_300, true),
     turn('turn 4', 2_400),
     // A delegate is one call, with turns and calls of its own.
-    call('turn 4 / ask', 3_100),
+    { ...step('turn 4 / ask', 3_100, 3_850), kind: 'tool' },
     turn('turn 4 / ask / turn 1', 3_100),
-    call('turn 4 / ask / turn 1 / find_order', 3_120),
+    call('turn 4 / ask / turn 1 / find_order', 3_800),
   ];
-  const rows = traceRows([run(steps, SERVER_NOW + 3_200)], SERVER_NOW + 3_200);
+  const rows = traceRows([run(steps, SERVER_NOW + 3_850)], SERVER_NOW + 3_850);
   const folded = foldTurns(rows, new Set());
   expect(
     folded.slice(1).map(({ name, kind, isOpen, ranMs, bars }) => [name, kind, isOpen, ranMs, bars.length]),
   ).toEqual([
-    ['turn 1', 'find_order 50 ms', false, 700, 2],
-    ['turn 2', '2 calls 100 ms', false, 700, 3],
-    ['turn 3', 'model', undefined, 700, 1],
+    ['turn 1', 'find_order 50 ms', false, 750, 2],
+    ['turn 2', '2 calls 100 ms', false, 800, 3],
+    ['turn 3', '', undefined, 750, 2],
     ['mail', 'tool', undefined, 50, 1],
-    ['turn 4', 'ask 50 ms', false, 700, 4],
+    // What runs at once counts once.
+    ['turn 4', 'ask 750 ms', false, 1_450, 4],
   ]);
   // The time of the model is told apart from that of the tool.
   expect(folded[1]?.bars.map(({ isModel }) => isModel)).toEqual([true, undefined]);
   const open = foldTurns(rows, new Set([folded[2]?.key ?? '']));
-  expect(open.slice(2, 5).map(({ name, kind, isOpen }) => [name, kind, isOpen])).toEqual([
-    ['turn 2', 'model', true],
-    ['find_order', 'tool', undefined],
-    ['mail', 'tool', undefined],
+  expect(open.slice(2, 5).map(({ name, kind, isOpen, ranMs }) => [name, kind, isOpen, ranMs])).toEqual([
+    ['turn 2', '', true, 800],
+    ['find_order', 'tool', undefined, 50],
+    ['mail', 'tool', undefined, 50],
   ]);
 });

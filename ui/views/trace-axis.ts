@@ -180,7 +180,7 @@ function joinedRow(key: string, elements: readonly TraceRow[], isOpen: boolean):
 }
 
 /**
- * Folds the calls of tools into the turn of the agent that made them, if all completed.
+ * Folds the calls of tools into the turn of the agent that made them, if all completed. A turn has their time in any case.
  *
  * @param open keys of the turns whose calls are shown
  */
@@ -192,15 +192,21 @@ export function foldTurns(rows: readonly TraceRow[], open: ReadonlySet<string>):
     end = at + 1;
     while (row.kind === 'model' && rows[end]?.step.startsWith(`${row.step} / `)) end += 1;
     const calls = rows.slice(at + 1, end);
-    if (calls.length === 0 || calls.some(({ state }) => state !== 'completed')) shown.push(row, ...calls);
-    else if (open.has(row.key)) shown.push({ ...row, isOpen: true }, ...foldTurns(calls, open));
-    else
-      shown.push({
-        ...row,
-        kind: callsText(row, calls),
-        bars: [row, ...calls].flatMap(({ bars }) => bars),
-        isOpen: false,
-      });
+    if (calls.length === 0) {
+      shown.push(row);
+      continue;
+    }
+    const bars = [row, ...calls].flatMap((each) => each.bars);
+    const isDone = calls.every(({ state }) => state === 'completed');
+    const isOpen = !isDone || open.has(row.key);
+    shown.push({
+      ...row,
+      kind: isOpen ? '' : callsText(row, calls),
+      bars,
+      ranMs: totalMs(joinPeriods(bars.filter(isBusy))),
+      ...(isDone && { isOpen }),
+    });
+    if (isOpen) shown.push(...foldTurns(calls, open));
   }
   return shown;
 }

@@ -22,8 +22,8 @@ export interface TraceTableProps {
   readonly query: string;
 }
 
-/** Kinds that need no tag: events, their attempts, and steps that run a function. */
-const PLAIN_KINDS: readonly string[] = ['event', 'attempt', 'run'];
+/** Kinds that need no tag: events, their attempts, steps that run a function, and turns whose calls are shown. */
+const PLAIN_KINDS: readonly string[] = ['event', 'attempt', 'run', ''];
 
 /** Depth up to which rows are indented. */
 const MAX_INDENT = 8;
