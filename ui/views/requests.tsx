@@ -20,7 +20,17 @@ import type { Monitor } from '../state/monitor.js';
 import { type Navigation, viewPath } from '../state/navigation.js';
 import type { TimeSpan } from '../workflows/step-bars.js';
 import { ExplanationList } from './explanation.js';
-import { BUCKETS, busyRows, foldTurns, isWithin, joinElements, totalMs, traceAxis, waitsIn } from './trace-axis.js';
+import {
+  BUCKETS,
+  busyRows,
+  foldTurns,
+  isWithin,
+  joinElements,
+  runsAtOnce,
+  totalMs,
+  traceAxis,
+  waitsIn,
+} from './trace-axis.js';
 import { spanOf, traceRows } from './trace-rows.js';
 import { TraceTable } from './trace-table.js';
 
@@ -103,7 +113,6 @@ function Trace({ trace, id, transport, query }: TraceProps): JSX.Element {
     setOpen(next);
   };
   const counts = busyRows(all, span);
-  const isParallel = Math.max(...counts) > 1.5;
   return (
     <>
       <RequestHead
@@ -136,14 +145,14 @@ function Trace({ trace, id, transport, query }: TraceProps): JSX.Element {
             )}
             <p class="keys trace-keys" aria-hidden="true">
               <span>waited</span>
-              <span class="is-completed">{model === undefined ? 'ran' : 'tools'}</span>
+              <span class="is-completed">ran</span>
               {model !== undefined && <span class="is-completed is-model">model</span>}
               <span class="is-active">running</span>
               <span class="is-failed">failed</span>
             </p>
           </div>
           {/* It has the whole time, which the axis below cuts. */}
-          {!isCut && (isParallel || waits.length > 0 || zoom !== null) && (
+          {!isCut && (runsAtOnce(all) || waits.length > 0 || zoom !== null) && (
             <TraceOverview counts={counts} span={span} zoom={zoom} onZoom={setZoom} />
           )}
         </div>
@@ -290,7 +299,7 @@ function TraceOverview({ counts, span, zoom, onZoom }: TraceOverviewProps): JSX.
   const at = crosshair.at ?? BUCKETS - 1;
   return (
     <>
-      <span class="panel-period trace-scale">Up to {Math.ceil(max)} at once · drag to zoom</span>
+      <span class="panel-period trace-scale">Running at once · drag to zoom</span>
       <div
         ref={box}
         class="trace-overview"

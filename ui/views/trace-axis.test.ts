@@ -1,7 +1,16 @@
 import { expect, test } from 'vitest';
 import type { EventDetails, StepIntrospection } from '../../server/dashboard/protocol.js';
 import { SERVER_NOW } from '../testing/test-data.js';
-import { axisMarks, busyRows, fitMarks, foldTurns, joinElements, traceAxis, waitsIn } from './trace-axis.js';
+import {
+  axisMarks,
+  busyRows,
+  fitMarks,
+  foldTurns,
+  joinElements,
+  runsAtOnce,
+  traceAxis,
+  waitsIn,
+} from './trace-axis.js';
 import { spanOf, traceRows } from './trace-rows.js';
 
 function run(steps: readonly StepIntrospection[], endedAt: number): EventDetails {
@@ -117,9 +126,20 @@ test('the texts of an axis do not overlap, and the first ones have precedence', 
   expect(shown(2)).toEqual(['0', '1 min 9 s', '20 s']);
 });
 
+test('rows run at once if two of them overlap, however long the request is', () => {
+  const runsAtOnceAt = (now: number, ...spans: readonly (readonly [from: number, to: number])[]): boolean => {
+    const steps = spans.map(([from, to], index) => step(`step ${index}`, from, to));
+    return runsAtOnce(traceRows([run(steps, SERVER_NOW + now)], SERVER_NOW + now));
+  };
+  expect(runsAtOnceAt(100, [0, 50], [50, 100])).toBe(false);
+  expect(runsAtOnceAt(100, [0, 51], [50, 100])).toBe(true);
+  // Long before others, and in the time of another one.
+  expect(runsAtOnceAt(25_000, [0, 19], [3, 6], [100, 25_000])).toBe(true);
+});
+
 test('a turn of an agent is one row with its tool calls, unless one of them failed', () => {
-  const call = (name: string, from: number, fails = false): StepIntrospection => ({
-    ...step(name, from, from + 50),
+  const call = (name: string, from: number, fails = false, ms = 50): StepIntrospection => ({
+    ...step(name, from, from + ms),
     kind: 'tool',
     ...(fails && { turn: { isToolError: true } }),
   });
@@ -134,7 +154,7 @@ test('a turn of an agent is one row with its tool calls, unless one of them fail
     call('turn 3 / mail', 2_300, true),
     turn('turn 4', 2_400),
     // A delegate is one call, with turns and calls of its own.
-    { ...step('turn 4 / ask', 3_100, 3_850), kind: 'tool' },
+    call('turn 4 / ask', 3_100, false, 750),
     turn('turn 4 / ask / turn 1', 3_100),
     call('turn 4 / ask / turn 1 / find_order', 3_800),
   ];

@@ -220,6 +220,21 @@ function callsText(turn: TraceRow, all: readonly TraceRow[]): string {
   return `${name} ${formatDuration(sumOf(calls, ({ ranMs }) => ranMs ?? 0))}`;
 }
 
+/** Returns true if rows run at the same time. What consists of other rows runs with its parts. */
+export function runsAtOnce(rows: readonly TraceRow[]): boolean {
+  let end = 0;
+  return rows
+    .flatMap(({ bars, depth }, at) =>
+      bars.filter((bar) => isBusy(bar) && (bar.isModel === true || (rows[at + 1]?.depth ?? 0) <= depth)),
+    )
+    .sort((a, b) => a.from - b.from)
+    .some(({ from, to }) => {
+      const isWithinOther = from < end;
+      end = Math.max(end, to);
+      return isWithinOther;
+    });
+}
+
 /** Buckets of the overview. */
 export const BUCKETS = 120;
 
