@@ -7,6 +7,15 @@ import { shortNames } from '../scripts/page/short-names.js';
 
 const root = import.meta.dirname;
 
+const shortGlobals = {
+  undefined: 'nothing',
+  'Math.max': 'mathMax',
+  'Math.min': 'mathMin',
+  'Math.round': 'mathRound',
+  'Math.floor': 'mathFloor',
+  'JSON.stringify': 'toJson',
+};
+
 /** Builds the page into one HTML file. The development server proxies the JSON routes to a running dashboard. */
 export default defineConfig(({ command, mode }) => {
   const { HUBLINE_API = 'http://127.0.0.1:4000' } = loadEnv(mode, root, 'HUBLINE_');
@@ -40,7 +49,12 @@ export default defineConfig(({ command, mode }) => {
       modulePreload: { polyfill: false },
       // Constants that are inlined, or stay `const`, compress better than the `var` of a module's own scope.
       rolldownOptions: {
-        transform: { define: { undefined: 'nothing' }, inject: { nothing: [join(root, 'nothing.ts'), 'nothing'] } },
+        transform: {
+          define: shortGlobals,
+          inject: Object.fromEntries(
+            Object.values(shortGlobals).map((name) => [name, [join(root, 'short-globals.ts'), name]]),
+          ),
+        },
         optimization: { inlineConst: true },
         output: { topLevelVar: false },
       },
