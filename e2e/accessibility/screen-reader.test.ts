@@ -198,7 +198,7 @@ test('workflows: a table with row headers', { tag: '@any-width' }, async ({ page
     - heading "Workflows" [level=2]
     - table "Workflows":
       - rowgroup:
-        - row "Workflow Trend 20 min Runs 5 min Failed 5 min Failure rate 5 min Waiting now Suspended now Running now p50 10 runs Last run"
+        - row "Workflow Trend 20 min Started 5 min Failed 5 min Failure rate 5 min Waiting now Suspended now Running now p50 10 runs Last run"
       - rowgroup:
         - row:
           - rowheader /fulfil Failing From the payment to the parcel\\. .*failed in 5 min/:
