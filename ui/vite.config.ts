@@ -7,6 +7,7 @@ import { shortNames } from '../scripts/page/short-names.js';
 
 const root = import.meta.dirname;
 
+/** Exports of `short-globals.ts`, by what they stand for in the built page. */
 const shortGlobals = {
   undefined: 'nothing',
   'Math.max': 'mathMax',

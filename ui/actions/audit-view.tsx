@@ -1,11 +1,10 @@
 import type { JSX } from 'preact';
 import { useEffect, useMemo } from 'preact/hooks';
 import type { AuditBody } from '../../server/dashboard/protocol.js';
-import { formatMoment } from '../format/clock-time.js';
 import { counted, formatCount } from '../format/number.js';
 import { Icon } from '../shared/icon.js';
 import { IdLink } from '../shared/links.js';
-import { Ago } from '../shared/times.js';
+import { MomentAndAge } from '../shared/times.js';
 import { EmptyState, LoadedContent, ViewSection } from '../shared/view-section.js';
 import { BoundedRows, ViewTable, ViewTableCell, ViewTableNote } from '../shared/view-table.js';
 import { createViewLoader } from '../state/loader.js';
@@ -81,10 +80,7 @@ function AuditRow({ entry, now, query }: { entry: Entry; now: number; query: str
   return (
     <tr>
       <th scope="row">
-        {formatMoment(at, now)}{' '}
-        <span class="muted">
-          <Ago at={at} now={now} />
-        </span>
+        <MomentAndAge at={at} now={now} />
       </th>
       <ViewTableCell label="Who">
         <bdi>{by}</bdi> <span class="muted">via {via}</span>

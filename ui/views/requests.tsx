@@ -31,7 +31,7 @@ import {
   traceAxis,
   waitsIn,
 } from './trace-axis.js';
-import { spanOf, traceRows } from './trace-rows.js';
+import { spanOf, type TraceRow, traceRows } from './trace-rows.js';
 import { TraceTable } from './trace-table.js';
 
 export interface RequestViewProps {
@@ -112,7 +112,6 @@ function Trace({ trace, id, transport, query }: TraceProps): JSX.Element {
     if (!next.delete(key)) next.add(key);
     setOpen(next);
   };
-  const counts = busyRows(all, span);
   return (
     <>
       <RequestHead
@@ -153,7 +152,7 @@ function Trace({ trace, id, transport, query }: TraceProps): JSX.Element {
           </div>
           {/* It has the whole time, which the axis below cuts. */}
           {!isCut && (runsAtOnce(all) || waits.length > 0 || zoom !== null) && (
-            <TraceOverview counts={counts} span={span} zoom={zoom} onZoom={setZoom} />
+            <TraceOverview rows={all} span={span} zoom={zoom} onZoom={setZoom} />
           )}
         </div>
         <TraceTable rows={rows} axis={axis} startedAt={span.from} onToggle={toggle} selected={id} query={query} />
@@ -276,7 +275,7 @@ function RequestHead({
 }
 
 interface TraceOverviewProps {
-  readonly counts: readonly number[];
+  readonly rows: readonly TraceRow[];
   readonly span: TimeSpan;
   readonly zoom: TimeSpan | null;
   readonly onZoom: (zoom: TimeSpan) => void;
@@ -285,10 +284,11 @@ interface TraceOverviewProps {
 const OVERVIEW_HEIGHT = 32;
 
 /** Number of rows that run at once, over the whole time. Dragging, or arrow keys with Shift and then Enter, zoom in. */
-function TraceOverview({ counts, span, zoom, onZoom }: TraceOverviewProps): JSX.Element {
+function TraceOverview({ rows, span, zoom, onZoom }: TraceOverviewProps): JSX.Element {
   const box = useRef<HTMLDivElement>(null);
   const timeAt = (bucket: number): number => span.from + (bucket / BUCKETS) * (span.to - span.from);
   const crosshair = useCrosshair(box, BUCKETS, (first, last) => onZoom({ from: timeAt(first), to: timeAt(last + 1) }));
+  const counts = busyRows(rows, span);
   const max = Math.max(1, ...counts);
   const bars = counts.map((count, index) => {
     const height = Math.max(2, (count / max) * OVERVIEW_HEIGHT);

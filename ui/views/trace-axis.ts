@@ -132,14 +132,10 @@ export function joinElements(rows: readonly TraceRow[], open: ReadonlySet<string
       shown.push(row);
       continue;
     }
-    if (!done.has(key))
-      shown.push(
-        joinedRow(
-          key,
-          elements.map((element) => element.row),
-          open.has(key),
-        ),
-      );
+    if (!done.has(key)) {
+      const joined = elements.map((element) => element.row);
+      shown.push(joinedRow(key, joined, open.has(key)));
+    }
     done.add(key);
     if (open.has(key)) shown.push({ ...row, depth: row.depth + 1 });
   }
