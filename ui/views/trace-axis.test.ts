@@ -107,7 +107,7 @@ test('a wait that is cut out has its duration, and the ticks after it have the t
   expect(axisMarks(axis, SERVER_NOW)).toEqual([
     { left: 19.6, text: '400 ms' },
     { left: 39.2, text: '800 ms' },
-    { left: 49, text: '6 min 40 s', isCut: true },
+    { left: 49, text: '6 min 40 s cut', isCut: true },
     { left: 70.6, text: '+400 ms' },
     { left: 90.2, text: '+800 ms' },
   ]);
@@ -135,6 +135,17 @@ test('rows run at once if two of them overlap, however long the request is', () 
   expect(runsAtOnceAt(100, [0, 51], [50, 100])).toBe(true);
   // Long before others, and in the time of another one.
   expect(runsAtOnceAt(25_000, [0, 19], [3, 6], [100, 25_000])).toBe(true);
+});
+
+test('a cut whose text has no room beside those before has only its duration', () => {
+  const marks = [
+    { left: 40, text: '12 s cut' },
+    { left: 60, text: '33 s cut' },
+  ];
+  const shown = (character: number): string[] => fitMarks(marks, character).map(({ text }) => text);
+  expect(shown(1)).toEqual(['12 s cut', '33 s cut']);
+  expect(shown(1.5)).toEqual(['12 s cut', '33 s']);
+  expect(shown(2)).toEqual(['12 s cut']);
 });
 
 test('a turn of an agent is one row with its tool calls, unless one of them failed', () => {

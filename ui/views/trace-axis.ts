@@ -47,11 +47,13 @@ export function totalMs(periods: readonly TimeSpan[]): number {
 export interface AxisMark {
   /** Place in percent of the width. */
   readonly left: number;
-  /** Time since the start, since the cut before with "+", or of a cut, its duration. */
+  /** Time since the start, since the cut before with "+", or of a cut, its duration and "cut". */
   readonly text: string;
   readonly isCut?: boolean;
 }
 
+/** End of the text of a cut. */
+const CUT = ' cut';
 const MAX_TICKS = 5;
 const MINUTE_MS = 60_000;
 
@@ -68,22 +70,24 @@ export function axisMarks({ span, cuts, place }: TraceAxis, startedAt: number): 
       marks.push({ left: place(at), text });
     }
     from = cut.to;
-    if (from > cut.from) marks.push({ left: place(cut.from), text: formatDuration(from - cut.from), isCut: true });
+    if (from > cut.from)
+      marks.push({ left: place(cut.from), text: `${formatDuration(from - cut.from)}${CUT}`, isCut: true });
   }
   return marks;
 }
 
 /**
- * Returns the marks whose texts have room beside those before.
+ * Returns the marks whose texts have room beside those before, of a cut at least its duration.
  *
  * @param character width that a text takes per character on either side of its place, in percent
  */
 export function fitMarks(marks: readonly AxisMark[], character: number): readonly AxisMark[] {
   const shown: AxisMark[] = [];
   for (const mark of marks) {
-    const isFree = ({ left, text }: AxisMark): boolean =>
-      Math.abs(left - mark.left) > (text + mark.text).length * character;
-    if (shown.every(isFree)) shown.push(mark);
+    const fitting = [mark, { ...mark, text: mark.text.replace(CUT, '') }].find((each) =>
+      shown.every(({ left, text }) => Math.abs(left - each.left) > (text + each.text).length * character),
+    );
+    if (fitting) shown.push(fitting);
   }
   return shown;
 }
