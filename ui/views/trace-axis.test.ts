@@ -174,12 +174,12 @@ test('a turn of an agent is one row with its tool calls, unless one of them fail
   expect(
     folded.slice(1).map(({ name, kind, isOpen, ranMs, bars }) => [name, kind, isOpen, ranMs, bars.length]),
   ).toEqual([
-    ['turn 1', 'find_order 50 ms', false, 750, 2],
-    ['turn 2', '2 calls 100 ms', false, 800, 3],
+    ['turn 1', '50 ms find_order', false, 750, 2],
+    ['turn 2', '100 ms 2 calls', false, 800, 3],
     ['turn 3', '', undefined, 750, 2],
     ['mail', 'tool', undefined, 50, 1],
     // What runs at once counts once.
-    ['turn 4', 'ask 750 ms', false, 1_450, 4],
+    ['turn 4', '750 ms ask', false, 1_450, 4],
   ]);
   // The time of the model is told apart from that of the tool.
   expect(folded[1]?.bars.map(({ isModel }) => isModel)).toEqual([true, undefined]);

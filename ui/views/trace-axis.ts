@@ -217,7 +217,7 @@ function callsText(turn: TraceRow, all: readonly TraceRow[]): string {
   const calls = all.filter(({ step }) => stepPath(step).length === depth);
   const [first] = calls;
   const name = calls.length === 1 ? (first?.name ?? '') : `${calls.length} calls`;
-  return `${name} ${formatDuration(sumOf(calls, ({ ranMs }) => ranMs ?? 0))}`;
+  return `${formatDuration(sumOf(calls, ({ ranMs }) => ranMs ?? 0))} ${name}`;
 }
 
 /** Returns true if rows run at the same time. What consists of other rows runs with its parts. */
