@@ -62,7 +62,7 @@ test('on a phone, the name of a nested run is whole, and its kind is left out', 
   const { runId } = await hub.startWorkflow('checkout', null);
   await expect.poll(async () => (await hub.waits()).suspended).toBe(2);
   await page.goto(`${origin}/#/requests/${runId}?every=off`);
-  const name = page.getByRole('row', { name: /parcel\.label\.print/ }).locator(built('.trace-name'));
+  const name = page.getByRole('row', { name: /parcel\.label\.print/ }).locator(built('.trace-title'));
   const link = name.getByRole('link', { name: 'parcel.label.print' });
   await expect(link).toBeVisible();
   expect(await link.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).toBe(0);

@@ -32,7 +32,7 @@ export interface TraceRow {
   readonly waitedMs: number | null;
   /** Milliseconds that it ran; `null` before it has run. */
   readonly ranMs: number | null;
-  /** Error, or what it waits for; empty if there is nothing to say. */
+  /** Error, what it waits for, or the message of its progress; empty if there is nothing to say. */
   readonly note: string;
   /** Progress of an event or a run that published it; `null` for others. */
   readonly progress: Progress | null;
@@ -101,7 +101,7 @@ export function traceRows(events: readonly EventDetails[], now: number, model?: 
 }
 
 function eventRow(event: EventDetails, depth: number, now: number): TraceRow {
-  const { kind, type, service, status, waitMs, startedAt, steps, error, dueAt, omittedSteps = 0 } = event;
+  const { kind, type, service, status, waitMs, startedAt, steps, error, dueAt, progress, omittedSteps = 0 } = event;
   const bars = eventBars(event, now);
   const note = error?.message ?? (status === 'delayed' && dueAt !== undefined ? 'waits for its time' : '');
   const omitted = omittedSteps === 0 ? '' : `the first ${formatCount(omittedSteps)} steps are left out`;
@@ -118,8 +118,8 @@ function eventRow(event: EventDetails, depth: number, now: number): TraceRow {
         ? (waitMs ?? null)
         : sumOf(bars, ({ from, to, tone }) => (tone === 'waiting' ? to - from : 0)),
     ranMs: ranMs(event, now),
-    note: [note, omitted].filter(Boolean).join(' · '),
-    progress: event.progress ?? null,
+    note: [note, progress?.message, omitted].filter(Boolean).join(' · '),
+    progress: progress ?? null,
     event,
     step: '',
   };

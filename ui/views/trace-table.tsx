@@ -62,7 +62,7 @@ export function TraceTable({ rows, axis, startedAt, onToggle, selected, query }:
           </th>
         </tr>
       </thead>
-      <tbody ref={body} style={{ '--rows': rows.length }}>
+      <tbody ref={body} class={to - from < rows.length ? '' : 'is-whole'} style={{ '--rows': rows.length }}>
         {rows.slice(from, to).map((row, offset) => (
           <Row
             key={row.key}
@@ -114,31 +114,33 @@ function Row({ row, index, axis, marks, onToggle, isSelected, query }: RowProps)
   const [icon, label, tone] = lookOf(state);
   return (
     <tr
-      class={`long-row trace-row is-${event === null ? 'part' : 'event'}`}
+      class={`long-row trace-row ${event === null ? 'is-part' : ''}`}
       data-open={isSelected}
       aria-rowindex={index + 2}
       style={{ '--index': index }}
     >
       <th scope="row" class="trace-name" style={{ '--depth': Math.min(MAX_INDENT, depth) }}>
-        <span class="visually-hidden">Level {depth + 1}: </span>
-        {isOpen !== undefined ? (
-          <button type="button" class="trace-join" aria-expanded={isOpen} onClick={() => onToggle(key)}>
-            <Icon name={isOpen ? 'open' : 'closed'} />
+        <span class="trace-title">
+          <span class="visually-hidden">Level {depth + 1}: </span>
+          {isOpen !== undefined ? (
+            <button type="button" class="trace-join" aria-expanded={isOpen} onClick={() => onToggle(key)}>
+              <Icon name={isOpen ? 'open' : 'closed'} />
+              <bdi title={name}>{name}</bdi>
+            </button>
+          ) : event === null ? (
             <bdi title={name}>{name}</bdi>
-          </button>
-        ) : event === null ? (
-          <bdi title={name}>{name}</bdi>
-        ) : (
-          <a
-            href={viewPath('requests', event.id) + query}
-            title={`${name} ${event.id}`}
-            aria-current={isSelected ? 'true' : undefined}
-          >
-            <bdi>{name}</bdi>
-          </a>
-        )}
-        {!PLAIN_KINDS.includes(kind) && <span class="tag">{kind}</span>}
-        {progress !== null && <ProgressBar {...progress} />}
+          ) : (
+            <a
+              href={viewPath('requests', event.id) + query}
+              title={`${name} ${event.id}`}
+              aria-current={isSelected ? 'true' : undefined}
+            >
+              <bdi>{name}</bdi>
+            </a>
+          )}
+          {!PLAIN_KINDS.includes(kind) && <span class="tag">{kind}</span>}
+          {progress !== null && <ProgressBar {...progress} />}
+        </span>
         {note !== '' && <Note text={note} />}
       </th>
       <td class={`trace-state state is-${tone}`}>
@@ -170,14 +172,13 @@ function Row({ row, index, axis, marks, onToggle, isSelected, query }: RowProps)
   );
 }
 
-/** Progress that a run published, with its message. */
-function ProgressBar({ progress, message = '' }: Progress): JSX.Element {
+/** Progress that a run published. */
+function ProgressBar({ progress }: Progress): JSX.Element {
   const percent = `${Math.floor(progress * 100)}%`;
   return (
     <span class="slots">
       <meter min={0} max={1} value={progress} aria-label={`Progress ${percent}`} />
       {percent}
-      {message !== '' && <Note text={message} />}
     </span>
   );
 }
