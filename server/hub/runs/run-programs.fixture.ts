@@ -8,6 +8,7 @@ import type { Hub } from '../hub.js';
 import type { HubOptions } from '../hub-options.js';
 import type { RunCtx, Step } from './step.js';
 import { createWorkflow } from './workflow.js';
+import type { WorkflowHandle } from './workflow-handle.js';
 
 /** Statement of a random program. `fails`: attempts that fail before one succeeds. */
 type Statement =
@@ -40,6 +41,14 @@ export class Journal {
   readonly calls: string[] = [];
   /** Results that the function of each run saw, in the order of release: one list per call of the function. */
   readonly traces = new Map<string, string[][]>();
+  readonly #cancellations = new Map<string, AbortController>();
+
+  /** Cancellation of a run. Steps that hang return then: until they do, a cancelled run keeps the slot of its key. */
+  cancellation(runId: string): AbortController {
+    const cancellation = this.#cancellations.get(runId) ?? new AbortController();
+    this.#cancellations.set(runId, cancellation);
+    return cancellation;
+  }
 }
 
 /** Runs the statements of a program. Every result is part of the trace, so that two calls can be compared. */
@@ -89,7 +98,7 @@ function runStep(
       'run',
       ({ attempt, idempotencyKey, step: id }) => {
         if (attempt <= fails) {
-          if (hangs) return new Promise<never>(() => {});
+          if (hangs) return hang(journal.cancellation(runId).signal);
           throw new Error(`attempt ${attempt}`);
         }
         const name = `${runId} ${id}`;
@@ -99,6 +108,12 @@ function runStep(
       { retry, timeoutMs: 50 },
     )
     .catch((error: Error) => error.name);
+}
+
+/** Returns at the cancellation of the run, and never otherwise. */
+async function hang(cancellation: AbortSignal): Promise<never> {
+  if (!cancellation.aborted) await new Promise((resolve) => cancellation.addEventListener('abort', resolve));
+  throw cancellation.reason;
 }
 
 /** Returns the key of a program's run. About half of the programs have none. */
@@ -240,6 +255,13 @@ interface StartedPrograms {
   readonly runIds: readonly string[];
   /** Indices of the runs that were cancelled. */
   readonly cancelled: ReadonlySet<number>;
+}
+
+/** Cancels a run. Returns false if it has ended. */
+export async function cancel(run: WorkflowHandle, journal: Journal): Promise<boolean> {
+  const isCancelled = await run.cancel();
+  if (isCancelled) journal.cancellation(run.runId).abort();
+  return isCancelled;
 }
 
 /** Checks the records and counts of programs that have ended, and what their steps observed. */
