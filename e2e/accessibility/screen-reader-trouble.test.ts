@@ -69,7 +69,7 @@ test.describe('what a screen reader reads of a hub in trouble', { tag: '@any-wid
             - link "order.created"
           - region /Event 4be0643f-.*/:
             - term: Status
-            - definition: 1 failed
+            - definition: payment.requested failed
             - term: So far
             - definition: 1 min 35 s
             - term: Events and runs
@@ -87,7 +87,7 @@ test.describe('what a screen reader reads of a hub in trouble', { tag: '@any-wid
               - row /Name Status Waited Ran 0 to 1 min 35 s, 12.9 s cut out, 20 s cut out, 33.* s cut out/
             - rowgroup:
               - 'row "Level 1: order.created Completed 400 ms 2.5 s"'
-              - 'row "Level 2: payment.requested card declined: order 1048 of 9920 Failed 500 ms 9.1 s"'
+              - 'row "Level 2: payment.requested card declined: order 1048 of 9920 Failed 19 s 9.1 s"'
               - 'row "Level 3: Attempt 1 no response within 3000 ms Failed — 3 s"'
               - 'row "Level 3: Attempt 2 no response within 3000 ms Failed — 3 s"'
               - 'row "Level 3: Attempt 3 card declined: order 1048 of 9920 Failed — 3.1 s"'

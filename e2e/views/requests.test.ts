@@ -235,7 +235,7 @@ test('a request is a tree with bars and times, and its parts link to each other'
     /parcel scanned.*waits for parcel\.scanned/,
   ]);
   const head = page.locator(built('.request-card .stats > div'));
-  await expect(head.filter({ hasText: 'Status' })).toHaveText('Status1 failed');
+  await expect(head.filter({ hasText: 'Status' })).toHaveText('Statuspayment.requested failed');
   await expect(head.filter({ hasText: 'Events and runs' })).toHaveText('Events and runs4');
   await expect(head.filter({ hasText: 'Pending' })).toHaveText('Pending1');
   await expectAccessible(page);

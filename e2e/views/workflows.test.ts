@@ -111,7 +111,7 @@ test('a failed run shows its step and its error', { tag: '@any-width' }, async (
   await page.goto(`${origin}/#/workflows/fulfil?every=1`);
   await expect(graphStep(page, 'ship')).toContainText('Failure rate: 100%');
   await expectRun(page, /^pick: completed/, /^ship: failed/);
-  await expect(page.getByText('FatalError no such address')).toBeVisible();
+  await expect(page.getByText('FatalError in ship: no such address')).toBeVisible();
 });
 
 test('on a phone, a workflow is a few lines without what is zero, and status, duration, age and id of a run share one', {

@@ -37,7 +37,7 @@ export function ExplanationList({ explanation, now, query }: ExplanationListProp
         ))}
         {blockers.length === 0 && <Line icon="check">Nothing holds it.</Line>}
         {waiting > 1 && <Line icon="dashes">{formatCount(waiting)} of the type wait for a slot</Line>}
-        {expectedAt !== undefined && (
+        {expectedAt && (
           <Line icon="clock">
             It continues at <time dateTime={new Date(expectedAt).toISOString()}>{timeText(expectedAt, now)}</time>.
           </Line>
@@ -64,21 +64,17 @@ export interface BlockerFactsProps {
 
 /** Names what holds events or a run, with links to what has its slots. */
 export function BlockerFacts({ blocker, now, query }: BlockerFactsProps): JSX.Element {
-  const { runId, holders = [], processes = [] } = blocker;
+  const { runId, processes = [] } = blocker;
+  const holders: NonNullable<Blocker['holders']> = runId === undefined ? (blocker.holders ?? []) : [{ id: runId }];
   return (
     <>
-      {blocker.child !== undefined && <bdi>{blocker.child}: </bdi>}
+      {blocker.child && <bdi>{blocker.child}: </bdi>}
       {blockerText(blocker, now)}
-      {holders.length > 0 && ', by '}
-      {runId !== undefined && (
-        <span class="explanation-holder">
-          <IdLink id={runId} name="run" query={query} />
-        </span>
-      )}
+      {runId === undefined && holders.length > 0 && ', by '}
       {holders.slice(0, MAX_HOLDERS).map(({ id, since }) => (
         <span key={id} class="explanation-holder">
-          <IdLink id={id} name="event" query={query} />
-          {since !== undefined && ` for ${formatAge(now - since)}`}
+          <IdLink id={id} name={runId === undefined ? 'event' : 'run'} query={query} />
+          {since && ` for ${formatAge(now - since)}`}
         </span>
       ))}
       {holders.length > MAX_HOLDERS && ` and ${formatCount(holders.length - MAX_HOLDERS)} more`}
@@ -117,6 +113,11 @@ const ALARMING: readonly Blocker['kind'][] = ['no-process', 'version', 'crash-is
  * @param now current time in epoch milliseconds on the server's clock
  */
 export function blockerText(blocker: Blocker, now: number): string {
+  const text = uncapitalizedText(blocker, now);
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+function uncapitalizedText(blocker: Blocker, now: number): string {
   const { kind, until, since, step, eventType, by, reason, release, version, limit, limitName } = blocker;
   const { kept, dropped = 0, holders } = blocker;
   const at = until === undefined ? null : timeText(until, now);
@@ -125,27 +126,23 @@ export function blockerText(blocker: Blocker, now: number): string {
   const subject = step === undefined ? '' : `step ${step} `;
   switch (kind) {
     case 'delay':
-      return sentence(`${subject}waits${at === null ? '' : ` until ${at}`}`);
+      return `${subject}waits${at === null ? '' : ` until ${at}`}`;
     case 'retry':
-      return step === undefined
-        ? `An attempt failed, the next one ${at === null ? 'is due' : `starts at ${at}`}`
-        : `Step ${step} failed, its next attempt ${at === null ? 'is due' : `starts at ${at}`}`;
+      return `${subject || 'an attempt '}failed, ${subject ? 'its next attempt' : 'the next one'} ${at === null ? 'is due' : `starts at ${at}`}`;
     case 'wait-event':
-      return sentence(`${subject}waits for the event ${eventType}${waited}${latest}`);
+      return `${subject}waits for the event ${eventType}${waited}${latest}`;
     case 'wait-approval':
-      return sentence(`${subject}waits for an approval${waited}${latest}`);
+      return `${subject}waits for an approval${waited}${latest}`;
     case 'child-run':
-      return sentence(`${subject}waits for its child run${waited}`);
+      return `${subject}waits for its child run${waited}`;
     case 'inbox':
       return kept === undefined
         ? 'A run keeps it until it waits for it:'
         : `Its inbox keeps ${counted(kept, 'event')} that no wait takes${dropped > 0 ? `; it dropped ${formatCount(dropped)}` : ''}`;
     case 'crash-isolation':
-      return sentence(
-        holders === undefined
-          ? `it waits until it can run alone, after crashes${waited}`
-          : `every process of its service runs an event alone${waited}, after crashes`,
-      );
+      return holders === undefined
+        ? `it waits until it can run alone, after crashes${waited}`
+        : `every process of its service runs an event alone${waited}, after crashes`;
     case 'paused':
       return `Paused by ${by}${since === undefined ? '' : ` ${formatAgo(now - since)}`}: ${reason}`;
     case 'no-process': {
@@ -166,17 +163,13 @@ export function blockerText(blocker: Blocker, now: number): string {
       return `Events of its key run before it${limit === undefined ? '' : `, ${formatCount(Number(limit))} at a time`}`;
     // A newer server may have other kinds.
     default:
-      return sentence(`${String(kind).replaceAll('-', ' ')}${waited}${latest}`);
+      return `${String(kind).replaceAll('-', ' ')}${waited}${latest}`;
   }
 }
 
 function ruleText(limit: Blocker['limit']): string {
   if (typeof limit === 'object') return `${formatCount(limit.max)} per ${formatDuration(limit.perMs)}`;
   return `${formatCount(limit ?? 1)} at once`;
-}
-
-function sentence(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 const FAR_MS = 12 * 3_600_000;

@@ -18,7 +18,7 @@ import { Ago } from '../shared/times.js';
 import { EmptyState, LoadedContent } from '../shared/view-section.js';
 import type { Monitor } from '../state/monitor.js';
 import { type Navigation, viewPath } from '../state/navigation.js';
-import type { TimeSpan } from '../workflows/step-bars.js';
+import { spanOf, type TimeSpan } from '../workflows/step-bars.js';
 import { ExplanationList } from './explanation.js';
 import {
   BUCKETS,
@@ -26,12 +26,12 @@ import {
   foldTurns,
   isWithin,
   joinElements,
-  runsAtOnce,
+  mostAtOnce,
   totalMs,
   traceAxis,
   waitsIn,
 } from './trace-axis.js';
-import { spanOf, type TraceRow, traceRows } from './trace-rows.js';
+import { type TraceRow, traceRows } from './trace-rows.js';
 import { TraceTable } from './trace-table.js';
 
 export interface RequestViewProps {
@@ -58,7 +58,7 @@ export function RequestView({ monitor, navigation }: RequestViewProps): JSX.Elem
           <bdi class="request-id">{trace?.requestId ?? id}</bdi>
         </h2>
       </div>
-      {trace === null && open?.error?.notFound !== undefined ? (
+      {!trace && open?.error?.notFound ? (
         <EmptyState title="Not found">
           <p>{open.error.notFound}</p>
           <p>
@@ -100,13 +100,16 @@ function Trace({ trace, id, transport, query }: TraceProps): JSX.Element {
   const [model, ...others] = spent.models;
   const all = traceRows(events, now, others.length === 0 ? model : undefined);
   const joined = foldTurns(joinElements(all, open), open);
-  const rows = zoom === null ? joined : joined.filter((row) => row.event !== null || isWithin(row, zoom));
+  const rows = joined.filter((row) => !zoom || row.event !== null || isWithin(row, zoom));
   const span = spanOf(all);
-  const waits = waitsIn(zoom ?? span, all);
+  const shown = zoom ?? span;
+  const waits = waitsIn(shown, all);
   // What ran is hard to see beside long waits. A poll does not change it.
   const [isCut, setCut] = useState(() => totalMs(waits) > (span.to - span.from) / 2);
-  const axis = traceAxis(zoom ?? span, isCut ? waits : []);
-  const selected = events.find((event) => event.id === id);
+  const axis = traceAxis(shown, isCut ? waits : []);
+  const most = mostAtOnce(all);
+  // It has the whole time, which a cut leaves out.
+  const hasOverview = !isCut && (most > 1 || waits[0] || zoom);
   const toggle = (key: string): void => {
     const next = new Set(open);
     if (!next.delete(key)) next.add(key);
@@ -118,7 +121,7 @@ function Trace({ trace, id, transport, query }: TraceProps): JSX.Element {
         trace={trace}
         spent={spent}
         ms={span.to - span.from}
-        event={selected}
+        event={events.find((event) => event.id === id)}
         transport={transport}
         query={query}
       />
@@ -128,32 +131,34 @@ function Trace({ trace, id, transport, query }: TraceProps): JSX.Element {
           No longer retained: {counted(missingCauses, 'event')} of the request that led to others.
         </p>
       )}
-      {trace.explanation !== undefined && <ExplanationList explanation={trace.explanation} now={now} query={query} />}
+      {trace.explanation && <ExplanationList explanation={trace.explanation} now={now} query={query} />}
       <div class="card trace">
         <div class="trace-tools">
           <div class="action-row">
-            {zoom !== null && (
+            {zoom && (
               <button type="button" class="chip" onClick={() => setZoom(null)}>
                 <Icon name="back" /> Show all
               </button>
             )}
-            {(isCut || waits.length > 0) && (
+            {(isCut || waits[0]) && (
               <button type="button" class="button" onClick={() => setCut(!isCut)}>
                 {isCut ? 'Show waits' : 'Collapse waits'}
               </button>
             )}
             <p class="keys trace-keys" aria-hidden="true">
               <span>waited</span>
+              {trace.explanation && <span class="is-suspended">waits now</span>}
+              {axis.cuts[0] && <span class="is-cut">wait cut out</span>}
               <span class="is-completed">ran</span>
-              {model !== undefined && <span class="is-completed is-model">model</span>}
+              {model && <span class="is-completed is-model">model</span>}
               <span class="is-active">running</span>
               <span class="is-failed">failed</span>
             </p>
+            {hasOverview && (
+              <span class="panel-period trace-scale">Up to {formatCount(most)} at once · hold and drag to zoom</span>
+            )}
           </div>
-          {/* It has the whole time, which the axis below cuts. */}
-          {!isCut && (runsAtOnce(all) || waits.length > 0 || zoom !== null) && (
-            <TraceOverview rows={all} span={span} zoom={zoom} onZoom={setZoom} />
-          )}
+          {hasOverview && <TraceOverview rows={all} span={span} zoom={zoom} onZoom={setZoom} />}
         </div>
         <TraceTable rows={rows} axis={axis} startedAt={span.from} onToggle={toggle} selected={id} query={query} />
       </div>
@@ -162,6 +167,8 @@ function Trace({ trace, id, transport, query }: TraceProps): JSX.Element {
 }
 
 interface Spent {
+  readonly turns: number;
+  readonly toolCalls: number;
   readonly tokens: number;
   /** `null` if a call has no price, or if there was none. */
   readonly cost: number | null;
@@ -170,15 +177,16 @@ interface Spent {
 
 /** Returns what the model calls of a request used. */
 function spentIn({ events }: RequestTrace): Spent {
-  const turns = events.flatMap(({ steps = [] }) =>
-    steps.flatMap(({ kind, turn }) => (kind === 'model' && turn ? turn : [])),
-  );
-  const usages = turns.flatMap(({ usage }) => usage ?? []);
+  const steps = events.flatMap((event) => event.steps ?? []);
+  // Only those of a model have usage.
+  const usages = steps.flatMap(({ turn }) => turn?.usage ?? []);
   const costs = usages.flatMap(({ cost }) => cost ?? []);
   return {
+    turns: steps.filter(({ kind }) => kind === 'model').length,
+    toolCalls: steps.filter(({ kind }) => kind === 'tool').length,
     tokens: sumOf(usages, ({ totalTokens }) => totalTokens),
-    cost: usages.length === 0 || costs.length < usages.length ? null : sumOf(costs, (cost) => cost),
-    models: [...new Set(turns.flatMap((turn) => turn.model ?? []))],
+    cost: costs.length > 0 && costs.length === usages.length ? sumOf(costs, (cost) => cost) : null,
+    models: [...new Set(steps.flatMap(({ turn }) => turn?.model ?? []))],
   };
 }
 
@@ -199,24 +207,26 @@ function RequestHead({
   transport,
   query,
 }: RequestHeadProps): JSX.Element {
-  const failed = events.filter(({ status }) => status === 'failed').length;
+  const failed = events.filter(({ status }) => status === 'failed');
   const pending = events.filter(({ endedAt }) => endedAt === undefined).length;
   // What runs, or else what the others wait for.
   const status = (['active', 'waiting', 'delayed', 'suspended'] as const).find((each) =>
     events.some((one) => one.status === each),
   );
-  const [icon, label, tone] = lookOf(failed > 0 ? 'failed' : (status ?? 'completed'));
-  const { tokens, cost, models } = spent;
+  const [icon, label, tone] = lookOf(failed[0] ? 'failed' : (status ?? 'completed'));
+  const { turns, toolCalls, tokens, cost, models } = spent;
   const steps = sumOf(events, (each) => (each.steps?.length ?? 0) + (each.omittedSteps ?? 0));
   const [name, nameLabel] = event?.kind === 'workflow' ? (['run', 'Run'] as const) : (['event', 'Event'] as const);
-  const mayReplay = useActions()?.may('replay') === true;
+  const mayReplay = useActions()?.may('replay');
   return (
-    <section class="card request-card" aria-label={event === undefined ? 'Request' : `${nameLabel} ${event.id}`}>
+    <section class="card request-card" aria-label={event ? `${nameLabel} ${event.id}` : 'Request'}>
       <dl class="stats">
         <Fact label="Status">
           <span class={`state is-${tone}`}>
             <Icon name={icon} />
-            {failed > 0 ? `${formatCount(failed)} failed` : label}
+            {failed[0] && events.length > 1
+              ? `${failed.length > 1 ? formatCount(failed.length) : failed[0].type} failed`
+              : label}
           </span>
         </Fact>
         <Fact label={pending > 0 ? 'So far' : 'Duration'}>{formatDuration(ms)}</Fact>
@@ -226,7 +236,15 @@ function RequestHead({
             {pending > 0 && <Fact label="Pending">{formatCount(pending)}</Fact>}
           </>
         )}
-        {steps > 0 && <Fact label="Steps">{formatCount(steps)}</Fact>}
+        {steps > 0 &&
+          (steps > turns + toolCalls ? (
+            <Fact label="Steps">{formatCount(steps)}</Fact>
+          ) : (
+            <>
+              <Fact label="Turns">{formatCount(turns)}</Fact>
+              <Fact label="Tool calls">{formatCount(toolCalls)}</Fact>
+            </>
+          ))}
         {models.length > 0 && (
           <>
             <Fact label="Tokens">{formatCount(tokens)}</Fact>
@@ -249,7 +267,7 @@ function RequestHead({
                 <IdLink id={event.forkOf.runId} name="run" query={query} /> from <bdi>{event.forkOf.step}</bdi>
               </Fact>
             ) : (
-              event.causeId !== undefined && (
+              event.causeId && (
                 <Fact label="Caused by">
                   <IdLink id={event.causeId} name="event" query={query} />
                 </Fact>
@@ -261,12 +279,12 @@ function RequestHead({
             <Fact label="Service">{event.service}</Fact>
             {event.attempt > 1 && <Fact label="Attempt">{event.attempt}</Fact>}
             {event.error && (
-              <Fact label={event.step === undefined ? 'Error' : `Error in ${event.step}`}>
+              <Fact label={event.step ? `Error in ${event.step}` : 'Error'}>
                 <strong class="tone-failed">{event.error.name}</strong> {event.error.message}
               </Fact>
             )}
           </dl>
-          {event.isDeadLetter === true && !mayReplay && <ReplayCode code={replayCode(event.id, transport)} />}
+          {event.isDeadLetter && !mayReplay && <ReplayCode code={replayCode(event.id, transport)} />}
           <EventActions event={event} query={query} />
         </>
       )}
@@ -291,32 +309,29 @@ function TraceOverview({ rows, span, zoom, onZoom }: TraceOverviewProps): JSX.El
   const counts = busyRows(rows, span);
   const max = Math.max(1, ...counts);
   const bars = counts.map((count, index) => {
-    const height = Math.max(2, (count / max) * OVERVIEW_HEIGHT);
-    return count === 0 ? '' : `M${index} ${OVERVIEW_HEIGHT}v${-height}h1v${height}z`;
+    const height = count && Math.max(2, (count / max) * OVERVIEW_HEIGHT);
+    return `L${index} ${OVERVIEW_HEIGHT - height}h1`;
   });
   const xOf = (time: number): number => ((time - span.from) / (span.to - span.from)) * BUCKETS;
-  const [first, last] = crosshair.selecting ?? (zoom === null ? [0, -1] : [xOf(zoom.from), xOf(zoom.to) - 1]);
+  const [first, last] = crosshair.selecting ?? (zoom ? [xOf(zoom.from), xOf(zoom.to) - 1] : [0, -1]);
   const at = crosshair.at ?? BUCKETS - 1;
   return (
-    <>
-      <span class="panel-period trace-scale">Running at once · drag to zoom</span>
-      <div
-        ref={box}
-        class="trace-overview"
-        role="slider"
-        tabIndex={0}
-        aria-label="Time of the request. Shift and arrow keys select, Enter zooms in"
-        aria-valuemin={0}
-        aria-valuemax={BUCKETS - 1}
-        aria-valuenow={at}
-        aria-valuetext={`${formatDuration(timeAt(at) - span.from)}: ${formatCount(Math.ceil(counts[at] ?? 0))} run`}
-        {...crosshair.handlers}
-      >
-        <svg viewBox={`0 0 ${BUCKETS} ${OVERVIEW_HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
-          <path class="trace-busy" d={bars.join('')} />
-          <rect class="chart-selection" x={first} width={last + 1 - first} height={OVERVIEW_HEIGHT} />
-        </svg>
-      </div>
-    </>
+    <div
+      ref={box}
+      class="trace-overview"
+      role="slider"
+      tabIndex={0}
+      aria-label="Time of the request. Shift and arrow keys select, Enter zooms in"
+      aria-valuemin={0}
+      aria-valuemax={BUCKETS - 1}
+      aria-valuenow={at}
+      aria-valuetext={`${formatDuration(timeAt(at) - span.from)}: ${formatCount(Math.ceil(counts[at] ?? 0))} run`}
+      {...crosshair.handlers}
+    >
+      <svg viewBox={`0 0 ${BUCKETS} ${OVERVIEW_HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
+        <path class="trace-busy" d={`M0 ${OVERVIEW_HEIGHT}${bars.join('')}V${OVERVIEW_HEIGHT}`} />
+        <rect class="chart-selection" x={first} width={last + 1 - first} height={OVERVIEW_HEIGHT} />
+      </svg>
+    </div>
   );
 }

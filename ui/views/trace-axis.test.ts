@@ -1,17 +1,18 @@
 import { expect, test } from 'vitest';
 import type { EventDetails, StepIntrospection } from '../../server/dashboard/protocol.js';
 import { SERVER_NOW } from '../testing/test-data.js';
+import { spanOf } from '../workflows/step-bars.js';
 import {
   axisMarks,
   busyRows,
   fitMarks,
   foldTurns,
   joinElements,
-  runsAtOnce,
+  mostAtOnce,
   traceAxis,
   waitsIn,
 } from './trace-axis.js';
-import { spanOf, traceRows } from './trace-rows.js';
+import { traceRows } from './trace-rows.js';
 
 function run(steps: readonly StepIntrospection[], endedAt: number): EventDetails {
   return {
@@ -40,7 +41,7 @@ function step(
   return { name, kind: 'run', status, startedAt: SERVER_NOW + from, endedAt: SERVER_NOW + to, durationMs: to - from };
 }
 
-test('400 elements of a map are one row with their time and the slowest, and open one by one', () => {
+test('400 elements of a map are one row with their time, the median and the slowest, and open one by one', () => {
   const shards = Array.from({ length: 400 }, (_, index) =>
     step(
       `reindex shard[${index}]`,
@@ -55,7 +56,7 @@ test('400 elements of a map are one row with their time and the slowest, and ope
   expect(joined.map(({ name, state, note, ranMs }) => [name, state, note, ranMs])).toEqual([
     ['reindex', 'completed', '', 4_000],
     ['list', 'completed', '', 5],
-    ['400 × reindex shard', 'failed', '1 failed (0.3%) · slowest [299]: 900 ms', 3_998],
+    ['400 × reindex shard', 'failed', '1 failed (0.3%) · median 8 ms · slowest [299]: 900 ms', 3_998],
   ]);
   expect(joined[2]?.bars.length).toBeLessThanOrEqual(60);
   const open = joinElements(rows, new Set([joined[2]?.key ?? '']));
@@ -63,7 +64,7 @@ test('400 elements of a map are one row with their time and the slowest, and ope
   expect(open[3]).toMatchObject({ name: 'reindex shard[0]', depth: 2 });
 });
 
-test('collapsed waits take 2 % each, and the rest of the axis is for what runs', () => {
+test('collapsed waits take 4 % each, and the rest of the axis is for what runs', () => {
   const sleep: StepIntrospection = { ...step('sleep', 100, 86_400_000), kind: 'sleep' };
   const steps = [step('a', 0, 100), sleep, step('b', 86_400_000, 86_400_300)];
   const rows = traceRows([run(steps, SERVER_NOW + 86_400_300)], SERVER_NOW + 86_400_300);
@@ -72,8 +73,8 @@ test('collapsed waits take 2 % each, and the rest of the axis is for what runs',
   expect(whole.place(SERVER_NOW + 100)).toBeLessThan(0.001);
   const { cuts, place } = traceAxis(span, waitsIn(span, rows));
   expect(cuts).toEqual([{ from: SERVER_NOW + 100, to: SERVER_NOW + 86_400_000 }]);
-  expect(place(SERVER_NOW + 100)).toBe(24.5);
-  expect(place(SERVER_NOW + 86_400_000)).toBe(26.5);
+  expect(place(SERVER_NOW + 100)).toBe(24);
+  expect(place(SERVER_NOW + 86_400_000)).toBe(28);
   expect(place(span.to)).toBe(100);
 });
 
@@ -105,11 +106,11 @@ test('a wait that is cut out has its duration, and the ticks after it have the t
   const rows = traceRows([run(steps, SERVER_NOW + 402_000)], SERVER_NOW + 402_000);
   const axis = traceAxis(spanOf(rows), waitsIn(spanOf(rows), rows));
   expect(axisMarks(axis, SERVER_NOW)).toEqual([
-    { left: 19.6, text: '400 ms' },
-    { left: 39.2, text: '800 ms' },
-    { left: 49, text: '6 min 40 s cut', isCut: true },
-    { left: 70.6, text: '+400 ms' },
-    { left: 90.2, text: '+800 ms' },
+    { left: 19.2, text: '400 ms' },
+    { left: 38.4, text: '800 ms' },
+    { left: 48, text: '6 min 40 s', isCut: true },
+    { left: 71.2, text: '+400 ms' },
+    { left: 90.4, text: '+800 ms' },
   ]);
 });
 
@@ -126,26 +127,15 @@ test('the texts of an axis do not overlap, and the first ones have precedence', 
   expect(shown(2)).toEqual(['0', '1 min 9 s', '20 s']);
 });
 
-test('rows run at once if two of them overlap, however long the request is', () => {
-  const runsAtOnceAt = (now: number, ...spans: readonly (readonly [from: number, to: number])[]): boolean => {
+test('the most rows that run at once are those that overlap, however long the request is', () => {
+  const mostOf = (now: number, ...spans: readonly (readonly [from: number, to: number])[]): number => {
     const steps = spans.map(([from, to], index) => step(`step ${index}`, from, to));
-    return runsAtOnce(traceRows([run(steps, SERVER_NOW + now)], SERVER_NOW + now));
+    return mostAtOnce(traceRows([run(steps, SERVER_NOW + now)], SERVER_NOW + now));
   };
-  expect(runsAtOnceAt(100, [0, 50], [50, 100])).toBe(false);
-  expect(runsAtOnceAt(100, [0, 51], [50, 100])).toBe(true);
+  expect(mostOf(100, [0, 50], [50, 100])).toBe(1);
+  expect(mostOf(100, [0, 51], [50, 100])).toBe(2);
   // Long before others, and in the time of another one.
-  expect(runsAtOnceAt(25_000, [0, 19], [3, 6], [100, 25_000])).toBe(true);
-});
-
-test('a cut whose text has no room beside those before has only its duration', () => {
-  const marks = [
-    { left: 40, text: '12 s cut' },
-    { left: 60, text: '33 s cut' },
-  ];
-  const shown = (character: number): string[] => fitMarks(marks, character).map(({ text }) => text);
-  expect(shown(1)).toEqual(['12 s cut', '33 s cut']);
-  expect(shown(1.5)).toEqual(['12 s cut', '33 s']);
-  expect(shown(2)).toEqual(['12 s cut']);
+  expect(mostOf(25_000, [0, 19], [3, 6], [4, 6], [100, 25_000])).toBe(3);
 });
 
 test('a turn of an agent is one row with its tool calls, unless one of them failed', () => {
@@ -170,6 +160,8 @@ test('a turn of an agent is one row with its tool calls, unless one of them fail
     call('turn 4 / ask / turn 1 / find_order', 3_800),
   ];
   const rows = traceRows([run(steps, SERVER_NOW + 3_850)], SERVER_NOW + 3_850);
+  // A delegate runs with its turns and calls.
+  expect(mostAtOnce(rows)).toBe(1);
   const folded = foldTurns(rows, new Set());
   expect(
     folded.slice(1).map(({ name, kind, isOpen, ranMs, bars }) => [name, kind, isOpen, ranMs, bars.length]),

@@ -2,8 +2,8 @@ import { niceCeiling, TICK_STEPS } from '../charts/chart-shape.js';
 import { formatDuration } from '../format/duration.js';
 import { formatCount, formatPercent } from '../format/number.js';
 import { groupBy, sumOf } from '../shared/lists.js';
-import { type Bar, isBusy, joinPeriods, type TimeSpan } from '../workflows/step-bars.js';
-import { spanOf, stepPath, type TraceRow, type TraceState } from './trace-rows.js';
+import { gapsIn, isBusy, joinPeriods, spanOf, type TimeSpan } from '../workflows/step-bars.js';
+import { stepPath, type TraceBar, type TraceRow, type TraceState } from './trace-rows.js';
 
 /** Axis that shows times in percent of its width. Cut waits are as wide as their mark. */
 export interface TraceAxis {
@@ -16,7 +16,7 @@ export interface TraceAxis {
 }
 
 /** Width of a cut wait in percent. */
-const CUT_PERCENT = 2;
+const CUT_PERCENT = 4;
 /** Part of the axis that a wait takes at least for it to be cut. */
 const MIN_CUT = 0.05;
 
@@ -47,21 +47,21 @@ export function totalMs(periods: readonly TimeSpan[]): number {
 export interface AxisMark {
   /** Place in percent of the width. */
   readonly left: number;
-  /** Time since the start, since the cut before with "+", or of a cut, its duration and "cut". */
+  /** Time since the start, since the cut before with "+", or the duration of a cut. */
   readonly text: string;
   readonly isCut?: boolean;
 }
 
-/** End of the text of a cut. */
-const CUT = ' cut';
 const MAX_TICKS = 5;
 const MINUTE_MS = 60_000;
 
 /** Returns the marks of an axis. It has no ticks if its span is too long. */
 export function axisMarks({ span, cuts, place }: TraceAxis, startedAt: number): readonly AxisMark[] {
   const least = (span.to - span.from - totalMs(cuts)) / MAX_TICKS;
-  const long = TICK_STEPS.find((each) => each >= least) ?? Number.POSITIVE_INFINITY;
-  const step = least < MINUTE_MS ? Math.max(1, niceCeiling(least)) : long;
+  const step =
+    least < MINUTE_MS
+      ? Math.max(1, niceCeiling(least))
+      : (TICK_STEPS.find((each) => each >= least) ?? Number.POSITIVE_INFINITY);
   const marks: AxisMark[] = [];
   let from = span.from;
   for (const cut of [...cuts, { from: span.to, to: span.to }]) {
@@ -70,24 +70,21 @@ export function axisMarks({ span, cuts, place }: TraceAxis, startedAt: number): 
       marks.push({ left: place(at), text });
     }
     from = cut.to;
-    if (from > cut.from)
-      marks.push({ left: place(cut.from), text: `${formatDuration(from - cut.from)}${CUT}`, isCut: true });
+    if (from > cut.from) marks.push({ left: place(cut.from), text: formatDuration(from - cut.from), isCut: true });
   }
   return marks;
 }
 
 /**
- * Returns the marks whose texts have room beside those before, of a cut at least its duration.
+ * Returns the marks whose texts have room beside those before.
  *
  * @param character width that a text takes per character on either side of its place, in percent
  */
 export function fitMarks(marks: readonly AxisMark[], character: number): readonly AxisMark[] {
   const shown: AxisMark[] = [];
   for (const mark of marks) {
-    const fitting = [mark, { ...mark, text: mark.text.replace(CUT, '') }].find((each) =>
-      shown.every(({ left, text }) => Math.abs(left - each.left) > (text + each.text).length * character),
-    );
-    if (fitting) shown.push(fitting);
+    if (shown.every(({ left, text }) => Math.abs(left - mark.left) > (text + mark.text).length * character))
+      shown.push(mark);
   }
   return shown;
 }
@@ -95,14 +92,7 @@ export function fitMarks(marks: readonly AxisMark[], character: number): readonl
 /** Returns the long times of a span in which no row runs. */
 export function waitsIn(span: TimeSpan, rows: readonly TraceRow[]): readonly TimeSpan[] {
   const busy = joinPeriods(rows.flatMap(({ bars }) => bars.filter(isBusy)));
-  const waits: TimeSpan[] = [];
-  let at = span.from;
-  for (const { from, to } of [...busy, { from: span.to, to: span.to }]) {
-    const end = Math.min(from, span.to);
-    if (end - at > MIN_CUT * (span.to - span.from)) waits.push({ from: at, to: end });
-    at = Math.max(at, to);
-  }
-  return waits;
+  return gapsIn(span, busy).filter(({ from, to }) => to - from > MIN_CUT * (span.to - span.from));
 }
 
 /** Number of elements of a step that are shown one by one. */
@@ -151,8 +141,10 @@ function joinedRow(key: string, elements: readonly TraceRow[], isOpen: boolean):
   const periods = joinPeriods(bars.filter(isBusy));
   const { from, to } = spanOf(elements);
   const slowest = elements.reduce((a, b) => ((b.ranMs ?? 0) > (a.ranMs ?? 0) ? b : a));
-  const failed = elements.filter(({ state }) => state === 'failed').length;
+  const times = elements.flatMap(({ ranMs }) => ranMs ?? []).sort((a, b) => a - b);
+  const median = times[(times.length - 1) >> 1];
   const states = elements.map(({ state }) => state);
+  const failed = states.filter((state) => state === 'failed').length;
   const state: TraceState =
     failed > 0
       ? 'failed'
@@ -161,7 +153,8 @@ function joinedRow(key: string, elements: readonly TraceRow[], isOpen: boolean):
   const name = slowest.name.replace(/(?:\[\d+\]|#\d+)$/, '');
   const notes = [
     failed > 0 && `${formatCount(failed)} failed (${formatPercent(failed / elements.length)})`,
-    slowest.ranMs !== null && `slowest ${slowest.name.slice(name.length)}: ${formatDuration(slowest.ranMs)}`,
+    median !== undefined &&
+      `median ${formatDuration(median)} · slowest ${slowest.name.slice(name.length)}: ${formatDuration(slowest.ranMs)}`,
   ];
   return {
     ...slowest,
@@ -170,7 +163,7 @@ function joinedRow(key: string, elements: readonly TraceRow[], isOpen: boolean):
     state,
     bars: joinPeriods(periods, periods.length > MAX_PARTS ? (to - from) / MAX_PARTS : 0).map((period) => ({
       ...period,
-      tone: state === 'failed' || state === 'completed' ? state : 'running',
+      tone: state === 'failed' || state === 'completed' ? state : 'active',
     })),
     waitedMs: null,
     ranMs: bars.length === 0 ? null : to - from,
@@ -220,19 +213,24 @@ function callsText(turn: TraceRow, all: readonly TraceRow[]): string {
   return `${formatDuration(sumOf(calls, ({ ranMs }) => ranMs ?? 0))} ${name}`;
 }
 
-/** Returns true if rows run at the same time. What consists of other rows runs with its parts. */
-export function runsAtOnce(rows: readonly TraceRow[]): boolean {
-  let end = 0;
-  return rows
-    .flatMap(({ bars, depth }, at) =>
-      bars.filter((bar) => isBusy(bar) && (bar.isModel === true || (rows[at + 1]?.depth ?? 0) <= depth)),
-    )
-    .sort((a, b) => a.from - b.from)
-    .some(({ from, to }) => {
-      const isWithinOther = from < end;
-      end = Math.max(end, to);
-      return isWithinOther;
-    });
+/** Returns the times in which rows run, without those of rows that run with their parts. */
+function ownTimes(rows: readonly TraceRow[]): readonly TraceBar[] {
+  return rows.flatMap(({ bars, event, kind, step }, at) => {
+    const hasParts = event?.steps !== undefined || rows[at + 1]?.step.startsWith(`${step} / `);
+    return kind === 'attempt' ? [] : bars.filter((bar) => isBusy(bar) && (bar.isModel === true || !hasParts));
+  });
+}
+
+/** Returns the largest number of rows that run at once. */
+export function mostAtOnce(rows: readonly TraceRow[]): number {
+  let count = 0;
+  return ownTimes(rows)
+    .flatMap(({ from, to }) => [[from, 1] as const, [to, -1] as const])
+    .sort((a, b) => a[0] - b[0] || a[1] - b[1])
+    .reduce((most, [, change]) => {
+      count += change;
+      return Math.max(most, count);
+    }, 0);
 }
 
 /** Buckets of the overview. */
@@ -240,20 +238,17 @@ export const BUCKETS = 120;
 
 /** Returns the number of rows that run at once in each part of a span, on average, for an overview. */
 export function busyRows(rows: readonly TraceRow[], { from, to }: TimeSpan): readonly number[] {
-  const counts = Array.from({ length: BUCKETS }, () => 0);
+  const counts = Array<number>(BUCKETS).fill(0);
   const placeOf = (at: number): number => ((at - from) / (to - from)) * BUCKETS;
-  for (const { bars, event } of rows) {
-    if (event?.steps !== undefined) continue;
-    for (const bar of bars.filter(isBusy)) {
-      const [start, end] = [placeOf(bar.from), placeOf(bar.to)];
-      for (let index = Math.floor(start); index < end; index += 1)
-        counts[index] = (counts[index] ?? 0) + Math.min(end, index + 1) - Math.max(start, index);
-    }
+  for (const bar of ownTimes(rows)) {
+    const [start, end] = [placeOf(bar.from), placeOf(bar.to)];
+    for (let index = Math.floor(start); index < end; index += 1)
+      counts[index] = (counts[index] ?? 0) + Math.min(end, index + 1) - Math.max(start, index);
   }
   return counts;
 }
 
 /** Returns true for a row that has a part in a span. */
 export function isWithin({ bars }: Pick<TraceRow, 'bars'>, { from, to }: TimeSpan): boolean {
-  return bars.some((bar: Bar) => bar.from < to && bar.to > from);
+  return bars.some((bar) => bar.from < to && bar.to > from);
 }

@@ -2,8 +2,9 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { EventDetails, StepIntrospection } from '../../server/dashboard/protocol.js';
 import { SERVER_NOW } from '../testing/test-data.js';
+import { spanOf } from '../workflows/step-bars.js';
 import { traceAxis, waitsIn } from './trace-axis.js';
-import { spanOf, traceRows } from './trace-rows.js';
+import { traceRows } from './trace-rows.js';
 
 function eventOf(id: string, rest: Partial<EventDetails> = {}): EventDetails {
   return {
@@ -79,6 +80,8 @@ test('several attempts are rows, with the time before each as waiting', () => {
     [300, 700, 'waiting'],
     [700, 900, 'failed'],
   ]);
+  // Also between its attempts.
+  expect(row?.waitedMs).toBe(500);
   expect([first?.note, first?.ranMs, second?.note]).toEqual(['busy', 200, 'gone']);
 });
 
@@ -91,7 +94,7 @@ test('the running time of an event includes its running attempt so far', () => {
     [eventOf('a', { status: 'active', acceptedAt: 0, waitMs: 100, runMs: 200, attempts })],
     1_000,
   );
-  expect(row).toMatchObject({ state: 'active', waitedMs: 100, ranMs: 800 });
+  expect(row).toMatchObject({ state: 'active', waitedMs: 200, ranMs: 800 });
 });
 
 test('an interrupted attempt is a row and a bar of its own, and so it is in a run', () => {
@@ -121,6 +124,27 @@ test('an interrupted attempt is a row and a bar of its own, and so it is in a ru
   expect(parts.map(({ name, state }) => [name, state])).toEqual([
     ['Attempt 1', 'interrupted'],
     ['pick', 'completed'],
+  ]);
+});
+
+test('an event that a condition refused ran, and did not wait, while the condition was checked', () => {
+  const attempts = [{ attempt: 1, startedAt: 100, endedAt: 300 }];
+  const [row] = traceRows([eventOf('a', { status: 'filtered', acceptedAt: 0, endedAt: 300, attempts })], 1_000);
+  expect(row?.bars.map(({ tone }) => tone)).toEqual(['waiting', 'completed']);
+  expect(row?.waitedMs).toBe(100);
+});
+
+test('the tokens of turns are as wide as each other', () => {
+  const turnOf = (promptTokens: number, completionTokens: number): StepIntrospection => ({
+    ...stepAt(0, 100),
+    kind: 'model',
+    turn: { usage: { promptTokens, completionTokens, totalTokens: promptTokens + completionTokens, cost: 0.0021 } },
+  });
+  const run = eventOf('a', { kind: 'workflow', steps: [turnOf(640, 1_212), turnOf(1_640, 12)] });
+  const [, ...turns] = traceRows([run], SERVER_NOW);
+  expect(turns.map(({ note }) => note.replaceAll('\u2007', '_').replace('\u00a0', ' '))).toEqual([
+    '__640 in, 1,212 out · cost 0.0021',
+    '1,640 in, ___12 out · cost 0.0021',
   ]);
 });
 
@@ -158,7 +182,7 @@ test.each<[string, Partial<StepIntrospection>, [number, number, string][], numbe
     600,
     200,
   ],
-  ['a running step', { status: 'active', startedAt: 600 }, [[600, 1_000, 'running']], null, 400],
+  ['a running step', { status: 'active', startedAt: 600 }, [[600, 1_000, 'active']], null, 400],
   ['a step that has not started', { status: 'waiting' }, [], null, null],
   [
     'a wait',
@@ -235,7 +259,7 @@ test('a run runs while its steps run, and waits between them', () => {
 
   const { endedAt: _, ...open } = later;
   const [running] = traceRows([{ ...open, status: 'active', steps: steps.slice(0, 1) }], 2_000);
-  expect(running?.bars.at(-1)).toEqual({ from: 50, to: 2_000, tone: 'running' });
+  expect(running?.bars.at(-1)).toEqual({ from: 50, to: 2_000, tone: 'active' });
 
   // What a run did before its wait no longer runs.
   const tonesOf = (rest: Partial<EventDetails>): unknown =>
@@ -245,7 +269,7 @@ test('a run runs while its steps run, and waits between them', () => {
     ...['waiting', 'completed', 'waiting'],
   ]);
   expect(tonesOf({ status: 'active', omittedSteps: 0, startedAt: 100, steps: steps.slice(0, 2) })).toEqual([
-    ...['waiting', 'completed', 'waiting', 'running'],
+    ...['waiting', 'completed', 'waiting', 'active'],
   ]);
 });
 

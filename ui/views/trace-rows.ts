@@ -1,7 +1,6 @@
 import type {
   AttemptIntrospection,
   EventDetails,
-  Progress,
   StepIntrospection,
   StepStatus,
 } from '../../server/dashboard/protocol.js';
@@ -9,11 +8,12 @@ import { formatCost, formatCount } from '../format/number.js';
 import { groupBy, sumOf } from '../shared/lists.js';
 import {
   type Bar,
+  gapsIn,
   isBusy,
   isOver,
   joinPeriods,
+  spanOf,
   stepBars,
-  type TimeSpan,
   WAITING_KINDS,
 } from '../workflows/step-bars.js';
 
@@ -34,8 +34,6 @@ export interface TraceRow {
   readonly ranMs: number | null;
   /** Error, what it waits for, or the message of its progress; empty if there is nothing to say. */
   readonly note: string;
-  /** Progress of an event or a run that published it; `null` for others. */
-  readonly progress: Progress | null;
   /** Event or run; `null` for its parts. */
   readonly event: EventDetails | null;
   /** Id of the step; empty for events and attempts. */
@@ -67,21 +65,16 @@ const MAX_EVENTS = 1_000;
  */
 export function traceRows(events: readonly EventDetails[], now: number, model?: string): readonly TraceRow[] {
   const known = new Set(events.map(({ id }) => id));
-  const byCause = groupBy(events, ({ causeId, id }) =>
-    causeId !== undefined && causeId !== id && known.has(causeId) ? causeId : null,
+  const byCause = new Map(
+    groupBy(events, ({ causeId, id }) => (causeId && causeId !== id && known.has(causeId) ? causeId : null)),
   );
   const rows: TraceRow[] = [];
-  // An event that several services handle leads to others only once.
-  const visited = new Set<string>();
   const add = (event: EventDetails, depth: number): void => {
     rows.push(eventRow(event, depth, now));
     const parts = partsOf(event, depth + 1, now, model);
-    if (visited.has(event.id)) {
-      rows.push(...parts);
-      return;
-    }
-    visited.add(event.id);
     const others = new Set(byCause.get(event.id));
+    // An event that several services handle leads to others only once.
+    byCause.delete(event.id);
     const invoked = new Map([...others].map((child) => [child.parentStep, child]));
     for (const part of parts) {
       const isInvoke = part.kind === 'invoke';
@@ -101,10 +94,14 @@ export function traceRows(events: readonly EventDetails[], now: number, model?: 
 }
 
 function eventRow(event: EventDetails, depth: number, now: number): TraceRow {
-  const { kind, type, service, status, waitMs, startedAt, steps, error, dueAt, progress, omittedSteps = 0 } = event;
+  const { kind, type, service, status, error, progress, omittedSteps = 0 } = event;
   const bars = eventBars(event, now);
-  const note = error?.message ?? (status === 'delayed' && dueAt !== undefined ? 'waits for its time' : '');
-  const omitted = omittedSteps === 0 ? '' : `the first ${formatCount(omittedSteps)} steps are left out`;
+  const notes = [
+    error?.message,
+    status === 'delayed' && 'waits for its time',
+    progress?.message,
+    omittedSteps > 0 && `the first ${formatCount(omittedSteps)} steps are left out`,
+  ];
   return {
     key: JSON.stringify([event.id, service]),
     depth,
@@ -112,14 +109,10 @@ function eventRow(event: EventDetails, depth: number, now: number): TraceRow {
     name: type,
     state: status,
     bars,
-    // Of a run, also between its steps.
-    waitedMs:
-      steps === undefined || startedAt === undefined
-        ? (waitMs ?? null)
-        : sumOf(bars, ({ from, to, tone }) => (tone === 'waiting' ? to - from : 0)),
+    // Also between its attempts or steps.
+    waitedMs: sumOf(bars, ({ from, to, tone }) => (tone === 'waiting' ? to - from : 0)),
     ranMs: ranMs(event, now),
-    note: [note, progress?.message, omitted].filter(Boolean).join(' · '),
-    progress: progress ?? null,
+    note: notes.filter(Boolean).join(' · '),
     event,
     step: '',
   };
@@ -131,35 +124,30 @@ function ranMs({ status, attempts, runMs }: EventDetails, now: number): number |
   return running ? (runMs ?? 0) + now - running.startedAt : (runMs ?? null);
 }
 
+/** Returns the bars of an event or a run: solid where its attempts or its steps run, and waiting between them. */
 function eventBars(event: EventDetails, now: number): readonly Bar[] {
-  const { acceptedAt, startedAt, endedAt, attempts, steps, status } = event;
+  const { acceptedAt, endedAt, attempts, steps, status } = event;
   const end = endedAt ?? now;
-  const start = startedAt ?? attempts[0]?.startedAt ?? end;
-  const waited: Bar = { from: acceptedAt, to: Math.max(acceptedAt, start), tone: 'waiting' };
-  // The attempts of a run are those that were interrupted.
-  if (attempts.length === 0 || steps !== undefined) {
-    if (startedAt === undefined) return [waited];
-    const [first, ...rest] = runBars({ from: startedAt, to: end, tone: toneOf(status) }, event, now);
-    if (first?.tone !== 'waiting') return first === undefined ? [waited] : [waited, first, ...rest];
-    return [{ ...waited, to: first.to }, ...rest];
-  }
-  const bars: Bar[] = [waited];
-  let last = start;
-  for (const attempt of attempts) {
-    const { startedAt: from, endedAt: to = end } = attempt;
+  const attemptBars = attempts.map((attempt): Bar => {
+    const { startedAt, endedAt: to = end } = attempt;
     const state = attemptState(attempt);
-    if (from > last) bars.push({ from: last, to: from, tone: 'waiting' });
-    bars.push({ from, to, tone: toneOf(state === 'completed' && to === end ? status : state) });
-    last = to;
-  }
-  if (last < end && endedAt === undefined) bars.push({ from: last, to: end, tone: 'waiting' });
-  return bars;
+    return {
+      from: startedAt,
+      to,
+      tone: toneOf(state === 'completed' && to === end && status !== 'filtered' ? status : state),
+    };
+  });
+  // The attempts of a run are those that were interrupted.
+  const busy = attempts.length === 0 || steps !== undefined ? runBars(event, end) : attemptBars;
+  const whole = { from: acceptedAt, to: end };
+  const waits = busy.length === 0 ? [whole] : gapsIn(whole, busy);
+  return [...busy, ...waits.map((wait): Bar => ({ ...wait, tone: 'waiting' }))].sort((a, b) => a.from - b.from);
 }
 
+const BUSY_OR_OVER = ['active', 'completed', 'failed', 'cancelled', 'interrupted'] as const;
+
 function toneOf(status: TraceState): Bar['tone'] {
-  if (status === 'active') return 'running';
-  const isTone = status === 'completed' || status === 'failed' || status === 'cancelled' || status === 'interrupted';
-  return isTone ? status : 'waiting';
+  return BUSY_OR_OVER.find((tone) => tone === status) ?? 'waiting';
 }
 
 function attemptState({ endedAt, error, isInterrupted }: AttemptIntrospection): TraceState {
@@ -188,7 +176,6 @@ function partsOf(event: EventDetails, depth: number, now: number, model: string 
       // The times of an interrupted attempt are those that are known: it may have ended earlier.
       ranMs: state === 'interrupted' ? null : (endedAt ?? now) - startedAt,
       note: error?.message ?? '',
-      progress: null,
       event: null,
       step: '',
     };
@@ -215,45 +202,37 @@ function stepRow(
     waitedMs,
     ranMs,
     note: step.error?.message || stepTitle(step) || turnFacts(step, model),
-    progress: null,
     event: null,
     step: step.name,
   };
 }
 
 /**
- * Returns the bars of a run: solid where its steps run, as its running time counts, and waiting between them.
+ * Returns the times in which the steps of a run ran, as its running time counts.
  *
- * @param whole the run as one bar
+ * @param end end of the run, or the current time
  */
-function runBars(whole: Bar, { steps = [], omittedSteps = 0 }: EventDetails, now: number): readonly Bar[] {
-  const barsOf = (isWait: boolean): readonly Bar[] =>
-    steps.filter(({ kind }) => WAITING_KINDS.includes(kind) === isWait).flatMap((step) => stepBars(step, now).bars);
-  const work = barsOf(false);
-  const parts = [...work, ...barsOf(true)];
-  if (parts.length === 0) return [whole];
-  const { from: first, to: last } = spanOf([{ bars: parts }]);
+function runBars({ startedAt, status, steps = [], omittedSteps = 0 }: EventDetails, end: number): readonly Bar[] {
+  if (startedAt === undefined) return [];
+  const tone = toneOf(status);
+  const parts = steps.map((step) => ({ kind: step.kind, bars: stepBars(step, end).bars }));
+  if (parts.every(({ bars }) => bars.length === 0))
+    return tone === 'waiting' ? [] : [{ from: startedAt, to: end, tone }];
+  const { from: first, to: last } = spanOf(parts);
   const busy = joinPeriods([
     // Steps that are not shown ran before.
-    ...(omittedSteps > 0 ? [{ from: whole.from, to: first }] : []),
-    ...work.filter(isBusy),
+    ...(omittedSteps > 0 ? [{ from: startedAt, to: first }] : []),
+    ...parts.flatMap(({ kind, bars }) => (WAITING_KINDS.includes(kind) ? [] : bars.filter(isBusy))),
     // The function runs between its steps, and is about to begin the next one.
-    ...(whole.tone === 'running' ? [{ from: last, to: whole.to }] : []),
+    ...(tone === 'active' ? [{ from: last, to: end }] : []),
   ]);
-  const bars: Bar[] = [];
-  let at = whole.from;
-  for (const { from, to } of busy) {
-    const start = Math.max(at, from);
-    const end = Math.min(to, whole.to);
-    if (end <= start) continue;
-    if (start > at) bars.push({ from: at, to: start, tone: 'waiting' });
+  return busy.flatMap((period): readonly Bar[] => {
+    const from = Math.max(startedAt, period.from);
+    const to = Math.min(period.to, end);
     // Only what lasts until now runs.
-    const isPast = whole.tone === 'waiting' || (whole.tone === 'running' && end < whole.to);
-    bars.push({ from: start, to: end, tone: isPast ? 'completed' : whole.tone });
-    at = end;
-  }
-  if (at < whole.to || bars.length === 0) bars.push({ from: at, to: whole.to, tone: 'waiting' });
-  return bars;
+    const isPast = tone === 'waiting' || (tone === 'active' && to < end);
+    return from < to ? [{ from, to, tone: isPast ? 'completed' : tone }] : [];
+  });
 }
 
 /** Returns what a step waits for, or waited for when its run ended; empty if it does not wait. */
@@ -261,22 +240,15 @@ function stepTitle({ status, waitsFor }: StepIntrospection): string {
   if (waitsFor === undefined) return '';
   const { event, runId, dueAt } = waitsFor;
   const target = event?.type ?? (runId === undefined ? dueAt && 'its time' : `run ${runId.slice(0, 8)}`);
-  return `${status === 'cancelled' ? 'waited' : 'waits'}${target === undefined ? '' : ` for ${target}`}`;
+  return `${status === 'cancelled' ? 'waited' : 'waits'}${target ? ` for ${target}` : ''}`;
 }
 
 /** State of a row of a trace. */
 export type TraceState = EventDetails['status'] | StepStatus | 'interrupted';
 
-/** Returns the time that bars cover, of at least one millisecond. */
-export function spanOf(rows: readonly { readonly bars: readonly Bar[] }[]): TimeSpan {
-  let [from, to] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
-  for (const { bars } of rows) {
-    for (const bar of bars) {
-      from = Math.min(from, bar.from);
-      to = Math.max(to, bar.to);
-    }
-  }
-  return from <= to ? { from, to: Math.max(to, from + 1) } : { from: 0, to: 1 };
+/** Formats a count in the width of five characters: the spaces are as wide as digits. */
+function aligned(count: number): string {
+  return formatCount(count).padStart(5, '\u2007');
 }
 
 /** Returns the facts about a step of an agent: its model, unless all have it, its tokens and cost. Empty for other steps. */
@@ -284,7 +256,7 @@ function turnFacts({ turn = {} }: StepIntrospection, common: string | undefined)
   const { model, usage, isToolError } = turn;
   return [
     model !== common && model,
-    usage && `${formatCount(usage.promptTokens)} in, ${formatCount(usage.completionTokens)} out`,
+    usage && `${aligned(usage.promptTokens)} in, ${aligned(usage.completionTokens)} out`,
     usage?.cost !== undefined && `cost\u00a0${formatCost(usage.cost)}`,
     isToolError && 'the model received an error',
   ]

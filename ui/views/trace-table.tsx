@@ -6,6 +6,7 @@ import { Icon } from '../shared/icon.js';
 import { lookOf } from '../shared/states.js';
 import { useVisibleRange, useWidth } from '../shared/use-element.js';
 import { viewPath } from '../state/navigation.js';
+import { isOver } from '../workflows/step-bars.js';
 import { type AxisMark, axisMarks, fitMarks, type TraceAxis } from './trace-axis.js';
 import type { TraceRow } from './trace-rows.js';
 
@@ -110,8 +111,9 @@ interface RowProps {
 }
 
 function Row({ row, index, axis, marks, onToggle, isSelected, query }: RowProps): JSX.Element {
-  const { key, depth, kind, name, state, bars, waitedMs, ranMs, note, progress, event, isOpen } = row;
+  const { key, depth, kind, name, state, bars, waitedMs, ranMs, note, event, isOpen } = row;
   const [icon, label, tone] = lookOf(state);
+  const title = <bdi title={name}>{name}</bdi>;
   return (
     <tr
       class={`long-row trace-row ${event === null ? 'is-part' : ''}`}
@@ -125,21 +127,17 @@ function Row({ row, index, axis, marks, onToggle, isSelected, query }: RowProps)
           {isOpen !== undefined ? (
             <button type="button" class="trace-join" aria-expanded={isOpen} onClick={() => onToggle(key)}>
               <Icon name={isOpen ? 'open' : 'closed'} />
-              <bdi title={name}>{name}</bdi>
+              {title}
             </button>
           ) : event === null ? (
-            <bdi title={name}>{name}</bdi>
+            title
           ) : (
-            <a
-              href={viewPath('requests', event.id) + query}
-              title={`${name} ${event.id}`}
-              aria-current={isSelected ? 'true' : undefined}
-            >
+            <a href={viewPath('requests', event.id) + query} title={`${name} ${event.id}`} aria-current={isSelected}>
               <bdi>{name}</bdi>
             </a>
           )}
           {!PLAIN_KINDS.includes(kind) && <span class="tag">{kind}</span>}
-          {progress !== null && <ProgressBar {...progress} />}
+          {event?.progress && <ProgressBar {...event.progress} />}
         </span>
         {note !== '' && <Note text={note} />}
       </th>
@@ -155,13 +153,14 @@ function Row({ row, index, axis, marks, onToggle, isSelected, query }: RowProps)
         ))}
         {bars.map(({ from, to, tone, isModel }, at) => {
           const [left, right] = [axis.place(from), axis.place(to)];
+          const waitsNow = tone === 'waiting' && at === bars.length - 1 && !isOver(state);
           const isOutside = to < axis.span.from || from > axis.span.to;
           return (
             // A bar's place is its identity, because bars are only appended.
             !isOutside && (
               <i
                 key={at}
-                class={`trace-bar is-${tone} ${isModel ? 'is-model' : ''}`}
+                class={`trace-bar is-${waitsNow ? 'suspended' : tone} ${isModel ? 'is-model' : ''}`}
                 style={{ left: `${left}%`, width: `${right - left}%` }}
               />
             )
@@ -200,7 +199,7 @@ function Note({ text }: { text: string }): JSX.Element {
       <button type="button" class="trace-note" popovertarget={id}>
         <span>{text}</span>
       </button>
-      <div id={id} popover="auto" class="popover">
+      <div id={id} popover="auto">
         {text}
       </div>
     </>

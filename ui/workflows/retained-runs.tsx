@@ -101,18 +101,15 @@ export function RetainedRuns({ workflow, status, period, listRuns, serverNow, qu
     <>
       {error !== null && <Failure message={error} />}
       <p class="muted" role="status">
-        {body === null ? (
-          isLoading && 'Loading…'
-        ) : (
-          <>
-            {body.runs.length === 0 && body.after === undefined
-              ? 'No such run is retained'
-              : `${counted(body.runs.length, 'run')}${body.after === undefined ? ', all of them' : ' so far'}`}
-            , as of {formatTime(body.now)}
-          </>
-        )}
+        {body === null
+          ? isLoading && 'Loading…'
+          : `${
+              body.runs.length === 0 && body.after === undefined
+                ? 'No such run is retained'
+                : `${counted(body.runs.length, 'run')}${body.after === undefined ? ', all of them' : ' so far'}`
+            }, as of ${formatTime(body.now)}`}
       </p>
-      {body !== null && body.runs.length > 0 && <RunList runs={body.runs} serverNow={serverNow} query={query} />}
+      {body?.runs[0] && <RunList runs={body.runs} serverNow={serverNow} query={query} />}
       <div class="run-filters">
         {body?.after !== undefined && (
           <button type="button" class="button" disabled={isLoading} onClick={() => void load(body)}>

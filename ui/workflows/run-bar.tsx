@@ -3,7 +3,7 @@ import type { RunIntrospection } from '../../server/dashboard/protocol.js';
 import { formatAge, formatDuration } from '../format/duration.js';
 import { formatCount } from '../format/number.js';
 import { lookOf } from '../shared/states.js';
-import { isBusy, stepBars, type TimeSpan } from './step-bars.js';
+import { isBusy, spanOf, stepBars, type TimeSpan } from './step-bars.js';
 import { type State, stepState } from './workflow-summary.js';
 
 export interface RunBarProps {
@@ -110,8 +110,7 @@ export function atMost(segments: readonly RunSegment[]): readonly RunSegment[] {
     key: 'rest',
     name: `${formatCount(rest.length)} more`,
     status: rest.find(({ status }) => status === 'failed')?.status ?? rest.at(-1)?.status ?? 'completed',
-    from: Math.min(...rest.map(({ from }) => from)),
-    to: Math.max(...rest.map(({ to }) => to)),
+    ...spanOf([{ bars: rest }]),
   };
   return [...segments.slice(0, MAX_SEGMENTS - 1), joined];
 }

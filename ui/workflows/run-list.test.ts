@@ -1,6 +1,6 @@
 import { screen } from '@testing-library/preact';
 import { expect, test } from 'vitest';
-import type { RunIntrospection } from '../../server/dashboard/protocol.js';
+import type { RunIntrospection, StepIntrospection } from '../../server/dashboard/protocol.js';
 import { createFakeApi } from '../testing/fake-api.js';
 import { openPage } from '../testing/open-page.js';
 import { runOf, workflowOf } from '../testing/test-data.js';
@@ -33,6 +33,26 @@ test('three and more runs in a row that failed with the same error, apart from i
     failed('i', 'no amount'),
   ];
   expect(failedAlike(runs).map((group) => group.map(({ id }) => id).join(''))).toEqual(['abc', ...'defghi']);
+});
+
+test('a failed run names the step that had its error', async () => {
+  const api = createFakeApi([]);
+  const steps = ['carrier is away', 'no paper'].map(
+    (message, index): StepIntrospection => ({
+      name: `step ${index + 1}`,
+      kind: 'run',
+      status: 'failed',
+      error: { name: 'FatalError', message },
+    }),
+  );
+  api.workflows = [
+    workflowOf('print', [], { runs: [{ ...failed('a', 'carrier is away'), steps }, failed('b', 'other')] }),
+  ];
+  await openPage(api, '#/workflows/print');
+  expect(screen.getByText(/carrier is away$/, { selector: '.run-note' }).textContent).toBe(
+    'FatalError in step 1: carrier is away',
+  );
+  expect(screen.getByText(/other$/, { selector: '.run-note' }).textContent).toBe('FatalError other');
 });
 
 test('the button of runs that failed alike stays the same as newer ones join and the oldest leave', async () => {

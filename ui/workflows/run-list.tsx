@@ -55,10 +55,12 @@ export function RunList({ runs, limit, serverNow, query }: RunListProps): JSX.El
         <span>Status</span>
         <span>Run</span>
         <span class="keys run-keys">
-          Steps over time
-          <span>running</span>
-          <span class="is-waited">waiting</span>
-          <span class="is-below">parallel steps</span>
+          Steps, as a share of the run
+          <span class="is-completed">ran</span>
+          <span class="is-failed">failed</span>
+          <span class="is-active">running</span>
+          <span class="is-waited is-suspended">waiting</span>
+          <span class="is-below is-completed">parallel steps</span>
         </span>
         <span class="run-total">Duration</span>
         <span class="run-total">Accepted</span>
@@ -121,6 +123,8 @@ function RunLine({ run, repeatsError, more, serverNow, query }: RunLineProps): J
   const { id, status, attempt, acceptedAt, endedAt, inbox } = run;
   const error = repeatsError ? undefined : run.error;
   const wait = run.steps.findLast((step) => step.waitsFor !== undefined && !isOver(step.status));
+  const failed = run.steps.findLast((step) => step.error?.message === error?.message);
+  const { since = serverNow, dueAt } = wait?.waitsFor ?? {};
   return (
     <li class="run">
       <div class="run-line">
@@ -134,12 +138,18 @@ function RunLine({ run, repeatsError, more, serverNow, query }: RunLineProps): J
       {error && (
         <p class="run-note" title={error.message}>
           {more}
-          <strong class="tone-failed">{error.name}</strong> {error.message}
+          <strong class="tone-failed">{error.name}</strong> {failed && `in ${failed.name}: `}
+          {error.message}
           {attempt > 1 && <span class="muted"> · attempt {attempt}</span>}
         </p>
       )}
-      {wait && !error && <RunWait step={wait} serverNow={serverNow} query={query} />}
-      {inbox !== undefined && inbox.dropped > 0 && (
+      {wait && !error && (
+        <p class="run-note muted">
+          waits for <WaitTarget step={wait} query={query} /> · for {formatAge(serverNow - since)}
+          {dueAt && ` · until ${formatMoment(dueAt, Date.now())}`}
+        </p>
+      )}
+      {inbox && inbox.dropped > 0 && (
         <p class="run-note tone-stale">
           {counted(inbox.dropped, 'received event was', 'received events were')} dropped: a run keeps at most 1,000
           events and 1 MiB
@@ -149,25 +159,14 @@ function RunLine({ run, repeatsError, more, serverNow, query }: RunLineProps): J
   );
 }
 
-interface RunWaitProps {
+export interface WaitTargetProps {
   readonly step: StepIntrospection;
-  readonly serverNow: number;
+  /** Query that the link retains. */
   readonly query: string;
 }
 
-/** Condition that a run waits for, since when and until when. */
-function RunWait({ step, serverNow, query }: RunWaitProps): JSX.Element {
-  const { since = serverNow, dueAt } = step.waitsFor ?? {};
-  return (
-    <p class="run-note muted">
-      waits for <WaitTarget step={step} query={query} /> · for {formatAge(serverNow - since)}
-      {dueAt !== undefined && ` · until ${formatMoment(dueAt, Date.now())}`}
-    </p>
-  );
-}
-
 /** Condition that a step waits for. A child run is a link. */
-export function WaitTarget({ step, query }: Pick<RunWaitProps, 'step' | 'query'>): JSX.Element {
+export function WaitTarget({ step, query }: WaitTargetProps): JSX.Element {
   const { event, runId } = step.waitsFor ?? {};
   const time = step.kind === 'sleep' ? 'its time' : 'the next attempt';
   return (
@@ -184,6 +183,5 @@ export function WaitTarget({ step, query }: Pick<RunWaitProps, 'step' | 'query'>
 
 /** Sorts runs: failed ones first, then as they are. */
 export function failedFirst<T extends RunIntrospection>(runs: readonly T[]): readonly T[] {
-  const rankOf = ({ status }: T): number => Number(status !== 'failed');
-  return [...runs].sort((a, b) => rankOf(a) - rankOf(b));
+  return [...runs].sort((a, b) => Number(b.status === 'failed') - Number(a.status === 'failed'));
 }

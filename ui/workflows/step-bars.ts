@@ -9,7 +9,7 @@ export interface TimeSpan {
 
 /** Part of a time axis. */
 export interface Bar extends TimeSpan {
-  readonly tone: 'waiting' | 'running' | 'completed' | 'failed' | 'cancelled' | 'interrupted';
+  readonly tone: 'waiting' | 'active' | 'completed' | 'failed' | 'cancelled' | 'interrupted';
 }
 
 /** Returns true for a part in which something runs. */
@@ -26,6 +26,30 @@ export function joinPeriods(periods: readonly TimeSpan[], gapMs: number = 0): re
     else joined.push({ from, to });
   }
   return joined;
+}
+
+/** Returns the parts of a span that periods, which are in order, leave. */
+export function gapsIn(span: TimeSpan, periods: readonly TimeSpan[]): readonly TimeSpan[] {
+  const gaps: TimeSpan[] = [];
+  let at = span.from;
+  for (const { from, to } of [...periods, { from: span.to, to: span.to }]) {
+    const end = Math.min(from, span.to);
+    if (end > at) gaps.push({ from: at, to: end });
+    at = Math.max(at, to);
+  }
+  return gaps;
+}
+
+/** Returns the time that bars cover, of at least one millisecond. */
+export function spanOf(rows: readonly { readonly bars: readonly TimeSpan[] }[]): TimeSpan {
+  let [from, to] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  for (const { bars } of rows) {
+    for (const bar of bars) {
+      from = Math.min(from, bar.from);
+      to = Math.max(to, bar.to);
+    }
+  }
+  return { from, to: Math.max(to, from + 1) };
 }
 
 /** Kinds of steps that run no code. */
@@ -60,10 +84,10 @@ export function stepBars(step: StepIntrospection, now: number): StepTimes {
   // Earlier attempts are not retained: the last one has its duration at the end.
   const lastFrom = durationMs === undefined ? startedAt : Math.max(startedAt, to - durationMs);
   if (lastFrom > startedAt) bars.push({ from: startedAt, to: lastFrom, tone: 'waiting' });
-  bars.push({ from: lastFrom, to, tone: state === 'failed' || state === 'completed' ? state : 'running' });
+  bars.push({ from: lastFrom, to, tone: state === 'failed' || state === 'completed' ? state : 'active' });
   // The step waits for its next attempt.
   if (state === 'retrying') bars.push({ from: to, to: now, tone: 'waiting' });
-  return { state, bars, waitedMs: lastFrom > startedAt ? lastFrom - startedAt : null, ranMs: to - lastFrom };
+  return { state, bars, waitedMs: lastFrom - startedAt || null, ranMs: to - lastFrom };
 }
 
 /** Returns true for the state of what has ended. */
