@@ -147,7 +147,7 @@ function Trace({ trace, id, transport, query }: TraceProps): JSX.Element {
             )}
             <p class="keys trace-keys" aria-hidden="true">
               <span>waited</span>
-              {trace.explanation && <span class="is-suspended">waits now</span>}
+              <span class="is-suspended">waits now</span>
               {axis.cuts[0] && <span class="is-cut">wait cut out</span>}
               <span class="is-completed">ran</span>
               {model && <span class="is-completed is-model">model</span>}
