@@ -25,7 +25,7 @@ export function ViewTable({ caption, columns, children, class: name = '', order 
           <Select
             label="Sort by"
             options={order.sortable}
-            nameOf={(column) => column}
+            nameOf={(column) => `Sort by: ${column}`}
             value={order.column}
             onChange={order.sort}
           />

@@ -69,13 +69,12 @@ test('groups show their failures of the last 24 hours, and filter by release and
   ];
   page = await openPage(api, '#/errors');
   expect(rows()).toEqual(['x is undefined TypeError new since v2', 'card # declined CardError ']);
+  expect(screen.getByRole('combobox', { name: 'Sort by' }).textContent).toMatch(/^Sort by: Attention/);
   const cells = within(screen.getByRole('row', { name: /CardError/ })).getAllByRole('cell');
   expect(cells.map(({ textContent }) => textContent)).toEqual([
     'order.paid',
-    '7',
-    '1230 attempts',
-    '1 d ago',
-    '1 min ago',
+    '7of 12, 30 attempts',
+    '1 min ago first 1 d ago ',
     '0',
   ]);
   await page.click(screen.getByRole('button', { name: 'New since v2' }));

@@ -135,7 +135,7 @@ function matches(
   return filter === 'all' || (filter === 'new' ? isNew(group, release, now) : group.deadLetters > 0);
 }
 
-const COLUMNS = ['Error', 'In', 'Failures, 24 h', 'All failures', 'First seen', 'Last seen', 'Dead letters'];
+const COLUMNS = ['Error', 'In', 'Failures, 24 h', 'Last seen', 'Dead letters'];
 
 /** Number of groups that are shown first. */
 const SHOWN = 30;
@@ -180,6 +180,7 @@ function ErrorRows({ group, release, now, store, query }: ErrorRowsProps): JSX.E
   const { name, message, eventType, workflow, failures, attempts, history, firstSeenAt, lastSeenAt } = group;
   const { firstRelease, lastRelease, deadLetters, newest } = group;
   const hours = bars24h(history, now);
+  const inDay = sumOf(hours, Number);
   const last = isOpen ? lastMessage(group, store) : undefined;
   return (
     <>
@@ -205,15 +206,20 @@ function ErrorRows({ group, release, now, store, query }: ErrorRowsProps): JSX.E
         <ViewTableCell label="Failures, 24 h">
           <span class="error-day">
             <HourLine hours={hours} />
-            <Count value={sumOf(hours, Number)} />
+            <Count value={inDay} />
+            <ViewTableNote>
+              {[failures > inDay && `of ${formatCount(failures)}`, attempts > failures && counted(attempts, 'attempt')]
+                .filter(Boolean)
+                .join(', ')}
+            </ViewTableNote>
           </span>
         </ViewTableCell>
-        <ViewTableCell label="All failures">
-          <Count value={failures} />
-          {attempts > failures && <ViewTableNote>{counted(attempts, 'attempt')}</ViewTableNote>}
+        <ViewTableCell label="Last seen">
+          <Ago at={lastSeenAt} now={now} /> <span class="muted">{lastRelease}</span>
+          <ViewTableNote>
+            first <Ago at={firstSeenAt} now={now} /> {firstRelease}
+          </ViewTableNote>
         </ViewTableCell>
-        <Seen label="First seen" at={firstSeenAt} release={firstRelease} now={now} />
-        <Seen label="Last seen" at={lastSeenAt} release={lastRelease} now={now} />
         <ViewTableCell label="Dead letters">
           <div class="error-letters">
             {deadLetters === 0 ? '0' : `${formatCount(deadLetters)} open`}
@@ -312,21 +318,5 @@ export function NewestFailures({ newest, name, now, query }: NewestFailuresProps
         })}
       </ul>
     </>
-  );
-}
-
-interface SeenProps {
-  readonly label: string;
-  readonly at: number;
-  readonly release: string | undefined;
-  readonly now: number;
-}
-
-function Seen({ label, at, release, now }: SeenProps): JSX.Element {
-  return (
-    <ViewTableCell label={label}>
-      <Ago at={at} now={now} />
-      {release !== undefined && <ViewTableNote>{release}</ViewTableNote>}
-    </ViewTableCell>
   );
 }
