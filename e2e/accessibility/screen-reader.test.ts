@@ -143,8 +143,8 @@ test('panel: name, status, counts, failures, triggers and settings', { tag: '@an
       - heading "Errors all failures" [level=3]
       - list:
         - listitem:
-          - strong: ×1
-          - text: FatalError new in 24 h card declined still fails, last seen
+          - strong: ×1 card declined
+          - text: FatalError new in 24 h still fails, last seen
           - time
           - text: ", first"
           - time

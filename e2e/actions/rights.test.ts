@@ -195,7 +195,7 @@ test('the dead letters of one error are replayed from the view of errors, and ot
   await signIn(page, dashboard, 'ada');
   await page.reload();
   await declined.getByRole('button', { name: 'Replay' }).click();
-  await expect(page.getByRole('dialog')).toContainText(/×6Error.*last seen/);
+  await expect(page.getByRole('dialog')).toContainText(/×6 card # declinedError.*last seen/);
   await expectAccessible(page);
   await confirm(page, 'Replay 6 dead letters', 'Replayed 6.', 'bank is back');
   await expect.poll(async () => (await hub.metrics('payment.requested')).completed).toBe(6);

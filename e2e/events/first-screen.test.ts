@@ -131,7 +131,7 @@ test('names and errors of any length and script leave the layout intact', async 
   for (const [hash, ready] of [
     ['', EXTREMES[1]?.type],
     ['?group=prefix', EXTREMES[1]?.type],
-    [`events/${encodeURIComponent(EXTREMES[0]?.type ?? '')}`, '×18'],
+    [`events/${encodeURIComponent(EXTREMES[0]?.type ?? '')}`, 'no response within # ms'],
   ]) {
     await page.goto(`${dashboard.origin}/#/${hash}`);
     await page
@@ -247,7 +247,7 @@ test('similar errors are one line, with their ids on demand', { tag: '@any-width
   const { dashboard } = await serveAnswers(serve);
   await page.goto(`${dashboard.origin}/#/events/payment.requested`);
   const panel = eventPanel(page, 'payment.requested');
-  await expect(panel.getByText('×18')).toBeVisible();
+  await expect(panel.getByText(/^×\d\d+$/)).toBeVisible();
   await expect(panel.getByText('×2', { exact: true })).toBeVisible();
   await panel.getByText('Newest failures').first().click();
   await expect(panel.getByRole('link', { name: '4be0643f' }).first()).toBeVisible();
@@ -270,7 +270,7 @@ test('the first screen of a hub in trouble is accessible, with its tooltip and m
 test('every other view of a hub in trouble is accessible', { tag: '@any-width' }, async ({ page, serve }) => {
   const { dashboard } = await serveAnswers(serve);
   for (const [hash, ready] of [
-    ['#/events/payment.requested', '×18'],
+    ['#/events/payment.requested', 'no response within # ms'],
     ['#/?group=prefix', 'payment'],
     ['#/?range=7d', 'refund.requested'],
     ['#/workflows', 'Last run'],

@@ -41,8 +41,8 @@ test('the dialog that replays dead letters has their errors, how many have which
   expect(dialog.getByRole('button', { name: 'Replay 7 dead letters', hidden: true })).toBeTruthy();
   const errors = within(dialog.getByRole('list', { name: 'Their errors', hidden: true }));
   expect(errors.getAllByRole('listitem', { hidden: true }).map(({ textContent }) => textContent)).toEqual([
-    '×5CardErrorcard declinedlast seen 1 h ago, first 1 d ago',
-    '×2CardErrorno amountstill fails, last seen 1 min ago, first 1 d ago',
+    '×5 card declinedCardErrorlast seen 1 h ago, first 1 d ago',
+    '×2 no amountCardErrorstill fails, last seen 1 min ago, first 1 d ago',
   ]);
   // What still fails stands out.
   expect(errors.getByText('1 min ago').parentElement?.className).toBe('tone-failed');

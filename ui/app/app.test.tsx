@@ -75,7 +75,7 @@ test('the panel opens from its URL, links to triggers, and loads its type only w
   const panel = within(screen.getByRole('complementary', { name: 'order.created' }));
   for (const text of ['~12 ms', '~85 ms', '~1.2 s', '1 min 5 s']) expect(panel.getByText(text)).toBeTruthy();
   const error = panel.getByRole('list', { name: 'Errors' }).textContent;
-  expect(error).toContain('×4CardErrornew since v2order "…" declinedstill fails, last seen 2 min ago, first 1 h ago');
+  expect(error).toContain('×4 order "…" declinedCardErrornew since v2still fails, last seen 2 min ago, first 1 h ago');
   expect(panel.getByRole('link', { name: 'order.paid' }).getAttribute('href')).toBe('#/events/order.paid?q=order');
   expect(api.requests).toEqual(['introspection', 'order.created']);
   await page.press('Escape');

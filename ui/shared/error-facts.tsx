@@ -16,18 +16,19 @@ export interface ErrorFactsProps {
 /** Age up to which an error still occurs. */
 const RECENT_MS = 5 * 60_000;
 
-/** Error of a group in three lines: how often and its name, its message, and when it was seen. May stand in a label. */
+/** Error of a group in three lines: how often and its message, its name, and when it was seen. May stand in a label. */
 export function ErrorFacts({ group, count, now, children }: ErrorFactsProps): JSX.Element {
   const { name, message, firstSeenAt, lastSeenAt } = group;
   const isRecent = now - lastSeenAt < RECENT_MS;
   return (
     <>
+      <strong class="failure-message">
+        <span class="tone-failed">×{formatCount(count)}</span> <span>{message || name}</span>
+      </strong>
       <span class="failure-head">
-        <strong class="tone-failed">×{formatCount(count)}</strong>
-        <span class="failure-name">{name}</span>
+        {message && <span class="tone-failed">{name}</span>}
         {children}
       </span>
-      <span class="failure-message">{message}</span>
       <span class="view-table-note">
         <span class={isRecent ? 'tone-failed' : undefined}>
           {isRecent && 'still fails, '}last seen <Ago at={lastSeenAt} now={now} />

@@ -182,6 +182,7 @@ export function createAnswers(startedAt: number, badSince: number, loads: readon
     });
     failing.sort((a, b) => (b.failed ?? 0) / (b.ended ?? 1) - (a.failed ?? 0) / (a.ended ?? 1));
     const waiting = events.filter(({ metrics: { pending } }) => pending > 100);
+    const dead = events.filter(({ recent: { last5Min }, metrics }) => last5Min.failed === 0 && metrics.deadLetters > 0);
     return [
       ...failing,
       ...waiting.map(
@@ -191,6 +192,15 @@ export function createAnswers(startedAt: number, badSince: number, loads: readon
           eventType: type,
           pending,
           since: now - 9 * MINUTE_MS,
+        }),
+      ),
+      ...dead.map(
+        ({ type, metrics: { deadLetters } }): Problem => ({
+          kind: 'dead-letters',
+          severity: 'warning',
+          eventType: type,
+          count: deadLetters,
+          lastAt: now - 2_000,
         }),
       ),
     ];
@@ -254,7 +264,7 @@ export function createAnswers(startedAt: number, badSince: number, loads: readon
         recentEvents: recentAnswer(type, now, 50),
         failedEvents: recentAnswer(type, now, 50).filter(({ status }) => status === 'failed'),
         recentFailures: [],
-        errorGroups: errorGroups(load, now),
+        errorGroups: errorGroups(load, counts.failed, now),
       };
     },
     range(from, to) {
@@ -270,10 +280,10 @@ export function createAnswers(startedAt: number, badSince: number, loads: readon
 }
 
 /** Returns the errors of a type that fails: its own, and a rare one. */
-function errorGroups({ type, message }: Load, now: number): readonly ErrorGroup[] {
+function errorGroups({ type, message }: Load, failed: number, now: number): readonly ErrorGroup[] {
   if (message === undefined) return [];
   const texts = [
-    { name: 'FatalError', message: message.replace(/\d+/g, '#'), failures: 18 },
+    { name: 'FatalError', message: message.replace(/\d+/g, '#'), failures: failed - 2 },
     { name: 'TimeoutError', message: 'no response within # ms', failures: 2 },
   ];
   return texts.map((text, index) => ({
