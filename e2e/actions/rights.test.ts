@@ -122,7 +122,7 @@ test('what holds the only slot of a stuck type is cancelled in its panel', { tag
   await page.goto(`${origin}/#/events/report.due?every=1`);
   const panel = eventPanel(page, 'report.due');
   await expect(panel.locator(built('.panel-status'))).toContainText(
-    /pending.*Why.*Its only slot is taken.*To do.*cancel it/,
+    /1 waiting, 1 running.*Why.*Its only slot is taken.*To do.*cancel it/,
   );
   await panel.getByRole('button', { name: 'Cancel event' }).click();
   await expect(page.getByRole('heading', { name: `Cancel the event ${id.slice(0, 8)}?` })).toBeVisible();

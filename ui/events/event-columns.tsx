@@ -1,6 +1,6 @@
 import { computed, type ReadonlySignal } from '@preact/signals';
 import type { ComponentChildren, JSX } from 'preact';
-import type { RecentActivity } from '../../server/dashboard/protocol.js';
+import type { Problem, RecentActivity } from '../../server/dashboard/protocol.js';
 import { formatPercent, formatRate, UNKNOWN } from '../format/number.js';
 import { Count } from '../shared/counts.js';
 import { Icon, type IconName } from '../shared/icon.js';
@@ -320,7 +320,7 @@ const LOOK: Record<EventStatus, readonly [icon: IconName, label: string, rule: s
 };
 
 /** Word and rule of each problem that is not a failure. */
-const CAUSE_LOOK: Readonly<Record<AttentionCause, readonly [label: string, rule: string]>> = {
+const CAUSE_LOOK: { readonly [Kind in Problem['kind']]?: readonly [label: string, rule: string] } = {
   backlog: ['Backlog', 'More events arrive than end'],
   'oldest-pending': ['Stuck', 'An event waits for long'],
   'no-process': ['No process', 'No process handles its pending events'],
@@ -329,6 +329,11 @@ const CAUSE_LOOK: Readonly<Record<AttentionCause, readonly [label: string, rule:
   'awaiting-version': ['Version', 'Runs wait for a higher version of the workflow'],
   'approval-waiting': ['Suspended', 'A tool call waits for approval'],
 };
+
+/** Returns the word of a problem in a sentence. */
+export function causeLabel(kind: Problem['kind']): string {
+  return CAUSE_LOOK[kind]?.[0].toLowerCase() ?? kind.replaceAll('-', ' ');
+}
 
 export interface StatusBadgeProps {
   readonly status: EventStatus;

@@ -4,11 +4,13 @@ import type { Pause, Problem } from '../../server/dashboard/protocol.js';
 import { type ChartMark, releaseMarks } from '../charts/release-marks.js';
 import { counted, formatCount } from '../format/number.js';
 import { Icon } from '../shared/icon.js';
-import { useInteraction } from '../shared/use-element.js';
+import { groupBy } from '../shared/lists.js';
+import { isNarrow, useInteraction } from '../shared/use-element.js';
 import type { Monitor } from '../state/monitor.js';
 import type { Navigation } from '../state/navigation.js';
 import { describePause, describeProblem, holdProblems, problemKey, REORDER_MS } from '../state/problems.js';
 import { backlogText, isQueueProblem } from './backlog.js';
+import { causeLabel } from './event-columns.js';
 
 /** Number of problems that are shown before the user asks for all. */
 const SHOWN = 3;
@@ -68,12 +70,7 @@ export function NeedsAttention({ monitor, navigation }: NeedsAttentionProps): JS
               </button>
               <span>
                 {!isOpen
-                  ? hasRest &&
-                    problems
-                      .slice(lines)
-                      .map((problem) => describeProblem(problem, monitor.serverNow.value))
-                      .map(({ subject, shortFact }) => `${subject} ${shortFact}`)
-                      .join(' · ')
+                  ? hasRest && restText(problems.slice(lines), monitor.serverNow.value)
                   : unlisted > 0 && `${formatCount(unlisted)} more are not listed`}
               </span>
             </li>
@@ -83,6 +80,16 @@ export function NeedsAttention({ monitor, navigation }: NeedsAttentionProps): JS
       <Pauses pauses={health?.paused ?? []} now={monitor.serverNow.value} query={navigation.query.value} />
     </section>
   );
+}
+
+/** Names problems, or where they have no room, counts them by kind. */
+function restText(problems: readonly Problem[], now: number): string {
+  if (isNarrow()) {
+    const byKind = [...groupBy(problems, ({ kind }) => causeLabel(kind))];
+    return byKind.map(([label, { length }]) => `${length} ${label}`).join(', ');
+  }
+  const texts = problems.map((problem) => describeProblem(problem, now));
+  return texts.map(({ subject, shortFact }) => `${subject} ${shortFact}`).join(' · ');
 }
 
 /** Line over the problems while a period is selected: they are those of now. Nothing below them moves. */
@@ -156,19 +163,8 @@ interface ProblemLineProps {
 }
 
 function ProblemLine({ problem, backlog, releases, now, query }: ProblemLineProps): JSX.Element {
-  const {
-    icon,
-    tone,
-    level,
-    subject,
-    path,
-    fact,
-    shortFact,
-    details: others,
-  } = describeProblem(problem, now, releases);
-  const details = backlog === null ? others : [...others, backlog];
-  const [time, ...causes] = details;
-  const cause = causes.join(' · ');
+  const { icon, tone, level, subject, path, fact, shortFact, details } = describeProblem(problem, now, releases);
+  const [cause, ...rest] = backlog === null ? details : [backlog, ...details];
   return (
     <li class={`problem is-${tone}${level ? ` is-${level}` : ''}`}>
       <Icon name={icon} />
@@ -180,11 +176,10 @@ function ProblemLine({ problem, backlog, releases, now, query }: ProblemLineProp
           <bdi>{subject}</bdi>
         </a>
       )}
-      <span class="problem-fact">{fact}</span>
-      <span class="problem-short">{shortFact}</span>
-      <span class="problem-details" title={details.join(' · ')}>
-        {cause && <span>{time} · </span>}
-        {cause || time}
+      <span class="problem-fact">{isNarrow() ? shortFact : fact}</span>
+      <span class="problem-details">
+        <span title={cause}>{cause}</span>
+        <span>{rest.map((text) => ` · ${text}`)}</span>
       </span>
     </li>
   );

@@ -79,7 +79,7 @@ function KpiStrip({ store, serverNow }: KpiStripProps): JSX.Element {
         <>
           <Kpi
             label="Pending events"
-            period={pendingText(metrics, serverNow)}
+            period={pendingText(metrics, serverNow, stuck !== null)}
             tone={stuck === null ? undefined : 'stale'}
           >
             {metrics ? <Count value={metrics.pending} /> : UNKNOWN}
@@ -99,11 +99,16 @@ function KpiStrip({ store, serverNow }: KpiStripProps): JSX.Element {
   );
 }
 
-/** Returns the age of the oldest pending event that is not suspended, and how many are suspended. */
-function pendingText(metrics: Totals['metrics'] | undefined, now: number): string {
-  const { suspended = 0, oldestPendingAt } = metrics ?? {};
+/**
+ * Returns the age of the oldest pending event that is not suspended, and how many are suspended. Beside the age of what
+ * waits, it would be another one if some run.
+ */
+function pendingText(metrics: Totals['metrics'] | undefined, now: number, isStuck: boolean): string {
+  const { active = 0, suspended = 0, oldestPendingAt } = metrics ?? {};
   const facts = [
-    oldestPendingAt !== undefined && `oldest ${formatAge(now - oldestPendingAt)}`,
+    isStuck && active > 0
+      ? `${formatCount(active)} running`
+      : oldestPendingAt !== undefined && `oldest ${formatAge(now - oldestPendingAt)}`,
     suspended > 0 && `${formatCount(suspended)} suspended`,
   ];
   return facts.filter(Boolean).join(', ') || 'now';

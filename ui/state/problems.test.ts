@@ -16,7 +16,7 @@ test.each<[Omit<Problem, 'severity' | 'eventType'>, string, string, readonly str
     },
     '38 of 760 failed in 5 min (5.0%)',
     '5.0% failed in 5 min',
-    ['2 s ago', 'card declined'],
+    ['card declined', '2 s ago'],
   ],
   [
     { kind: 'failing', failed: 2, ended: 8, since: SERVER_NOW - 480_000, lastAt: SERVER_NOW - 2_000 },
@@ -72,14 +72,14 @@ test('names the release that started shortly before', () => {
   ];
   const details = (since: number): readonly string[] =>
     describeProblem({ ...base, kind: 'backlog', pending: 12, since }, SERVER_NOW, releases).details;
-  expect(details(SERVER_NOW - 120_000)).toEqual(['for 2 min', 'began 2 min after v2']);
-  expect(details(SERVER_NOW - 270_000)).toEqual(['for 4 min', 'since v2']);
+  expect(details(SERVER_NOW - 120_000)).toEqual(['began 2 min after v2', 'for 2 min']);
+  expect(details(SERVER_NOW - 270_000)).toEqual(['since v2', 'for 4 min']);
   const failing = { ...base, kind: 'failing', since: SERVER_NOW - 360_000 } as const;
   const lastError = { name: 'Error', message: 'card declined' };
   expect(describeProblem({ ...failing, lastError }, SERVER_NOW, releases).details).toEqual([
-    'for 6 min',
-    'more since v2',
     'card declined',
+    'more since v2',
+    'for 6 min',
   ]);
   expect(details(SERVER_NOW - 1_200_000)).toEqual(['for 20 min']);
 });
@@ -95,6 +95,6 @@ test('a failing workflow counts its runs', () => {
   const problem = { severity: 'error', kind: 'failing', workflow: 'fulfil', failed: 2, ended: 8 } as const;
   expect(describeProblem(problem, SERVER_NOW)).toMatchObject({
     subject: 'fulfil',
-    fact: '2 of 8 runs failed in 5 min (25.0%)',
+    fact: '2 of 8 ended runs failed in 5 min (25.0%)',
   });
 });

@@ -24,7 +24,7 @@ export interface ProblemText {
   readonly fact: string;
   /** Main fact for little width. */
   readonly shortFact: string;
-  /** Further facts: the time and the release, which a long message must not push out of view, then the error. */
+  /** Further facts: the error, if it is known, the release and the time. */
   readonly details: readonly string[];
 }
 
@@ -46,9 +46,9 @@ export function describeProblem(problem: Problem, now: number, releases: readonl
     fact: factOf(problem, now),
     shortFact: shortFactOf(problem, now),
     details: [
-      ...timeOf(problem, now),
-      ...releaseOf(problem, releases),
       ...(lastError === undefined ? [] : [lastError.message || lastError.name].filter(Boolean)),
+      ...releaseOf(problem, releases),
+      ...timeOf(problem, now),
     ],
   };
 }
@@ -101,7 +101,7 @@ function factOf(problem: Problem, now: number): string {
     version,
     workflow,
   } = problem;
-  const runs = workflow === undefined ? '' : ' runs';
+  const runs = workflow === undefined ? '' : ' ended runs';
   switch (kind) {
     case 'failing':
       return `${formatCount(failed)} of ${formatCount(ended)}${runs} failed in 5 min (${formatPercent(shareOf(problem))})`;

@@ -72,8 +72,10 @@ const DAY_MS = 24 * HOUR_MS;
 /** Returns the terminal failures of the current hour and the 23 before it, the current one last. */
 function bars24h(history: readonly ErrorHour[], now: number): readonly number[] {
   const current = Math.floor(now / HOUR_MS) * HOUR_MS;
-  const byHour = new Map(history.map(({ at, failures }) => [at, failures]));
-  return Array.from({ length: 24 }, (_, index) => byHour.get(current - (23 - index) * HOUR_MS) ?? 0);
+  return Array.from(
+    { length: 24 },
+    (_, index) => history.find(({ at }) => at === current - (23 - index) * HOUR_MS)?.failures ?? 0,
+  );
 }
 
 /** Tells whether a group began in the latest release, or without one in the last 24 hours. */

@@ -93,7 +93,7 @@ test('a table lists the workflows, those with problems first', async () => {
   ];
   await openPage(api, '#/workflows');
   const names = screen.getAllByRole('rowheader').map(({ textContent }) => textContent);
-  expect(names).toEqual([expect.stringMatching(/^onboard2 of 8 runs failed in 5 min/), 'fulfil', 'bill Failing']);
+  expect(names).toEqual([expect.stringMatching(/^onboard2 of 8 ended runs failed in 5 min/), 'fulfil', 'bill Failing']);
   const cells = within(screen.getByRole('row', { name: /^bill/ })).getAllByRole('cell');
   expect(cells.map(({ textContent }) => textContent)).toEqual([
     ...['', '12', '2', '25.0%'],

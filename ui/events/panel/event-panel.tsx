@@ -4,7 +4,7 @@ import type { Blocker, EventOverview, Problem } from '../../../server/dashboard/
 import { TypeActions } from '../../actions/subject-actions.js';
 import type { EventDetail } from '../../api/decode-event.js';
 import { latestRelease, releaseMarks } from '../../charts/release-marks.js';
-import { formatAge, formatAgo } from '../../format/duration.js';
+import { formatAge, formatAgo, formatPercentile } from '../../format/duration.js';
 import { formatCount } from '../../format/number.js';
 import { CountStats } from '../../shared/counts.js';
 import { Fact } from '../../shared/fact.js';
@@ -75,18 +75,20 @@ function PanelStatus({ row, body, monitor, query }: PanelStatusProps): JSX.Eleme
   const event = row.event.value;
   const { status } = row;
   const serverNow = monitor.serverNow.value;
-  const failing = health.value?.problems.find(({ kind, eventType }) => kind === 'failing' && eventType === row.type);
+  const problems = health.value?.problems.filter(({ eventType }) => eventType === row.type);
   const backlog = backlogText(event, reading.value.hubNow);
+  const usual = body?.durationMs.lastHour.p50 ?? null;
   return (
     <div class={`panel-status is-${status}`}>
       <StatusBadge status={status} failingRatio={failingRatio(row)} cause={row.cause} hasWord />
-      <p>{statusSentence(event, serverNow, failing, releaseMarks(releases.value))}</p>
+      <p>{statusSentence(event, serverNow, problems, releaseMarks(releases.value))}</p>
       <dl class="facts">
         {body?.backlog?.bottlenecks.map(({ service, ...blocker }) => (
           <Fragment key={`${service} ${blocker.kind}`}>
             <Fact label="Why">
               {event.services && `${service}: `}
               <BlockerFacts blocker={blocker} now={serverNow} query={query} />
+              {blocker.kind === 'concurrency' && usual !== null && ` (median ${formatPercentile(usual)})`}
             </Fact>
             {REMEDY[blocker.kind] && (
               <Fact label="To do">
@@ -168,11 +170,11 @@ function PanelBody({ row, detail, monitor, navigation }: PanelBodyProps): JSX.El
   );
 }
 
-/** Returns the state of an event type as a sentence, from the last 5 minutes. @param failing problem of its failures */
+/** Returns the state of an event type as a sentence, from the last 5 minutes. @param problems those of the type */
 export function statusSentence(
   { metrics, recent, lastFailure }: EventOverview,
   serverNow: number,
-  failing?: Problem,
+  problems: readonly Problem[] = [],
   releases?: readonly StartedRelease[],
 ): string {
   const { completed, failed, cancelled, received } = recent.last5Min;
@@ -182,16 +184,21 @@ export function statusSentence(
     // Failures whose dead letters were all replayed are no problem.
     const lastAt = metrics.lastFailedAt ?? lastFailure?.at;
     const last = lastAt === undefined ? {} : { lastAt };
+    const failing = problems.find(({ kind }) => kind === 'failing');
     const problem = failing ?? { kind: 'failing', severity: 'warning', failed: failures, ended, ...last };
     return failureText(problem, serverNow, releases);
   }
   if (metrics.received === 0) return 'No event was received since the start';
-  const { pending, suspended, oldestPendingAt, lastReceivedAt } = metrics;
+  const { pending, active, suspended, oldestPendingAt, lastReceivedAt } = metrics;
+  const waiting = pending - active;
+  // The oldest one may run. Suspended ones have no age.
+  const waits = problems.find(({ kind }) => kind === 'oldest-pending' || kind === 'backlog');
+  const since = waits?.since ?? (active > 0 ? undefined : oldestPendingAt);
   const open = [
-    pending > 0 && `${formatCount(pending)} pending`,
-    suspended > 0 && `${suspended === pending ? 'all' : formatCount(suspended)} suspended`,
-    // Suspended ones have no age.
-    oldestPendingAt !== undefined && `the oldest for ${formatAge(serverNow - oldestPendingAt)}`,
+    waiting > 0 && `${formatCount(waiting)} waiting`,
+    suspended > 0 && `${suspended === waiting ? 'all' : formatCount(suspended)} suspended`,
+    since !== undefined && `the oldest for ${formatAge(serverNow - since)}`,
+    active > 0 && `${formatCount(active)} running`,
   ].filter(Boolean);
   const last = lastReceivedAt === undefined ? '' : `, last ${formatAgo(serverNow - lastReceivedAt)}`;
   const recently =
