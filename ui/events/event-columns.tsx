@@ -145,7 +145,7 @@ const DEFINITIONS: Readonly<Record<SortKey, Defined>> = {
     value: ({ minutes }, { range }) => (range === null ? trendOf(minutes) : null),
     group: (rows, { range }) => (range === null ? trendOf(sumMinutes(rows)) : null),
     cell: (trend) => (trend === null ? UNKNOWN : <TrendChart trend={trend} />),
-    order: ({ minutes }) => sumOf(minutes.received, (count) => count),
+    order: ({ minutes }) => sumOf(minutes.received, Number),
   }),
   rate: column<number | null>({
     label: 'Rate',
@@ -156,7 +156,7 @@ const DEFINITIONS: Readonly<Record<SortKey, Defined>> = {
     value: shownRate,
     group: (rows, reading) => {
       const rates = rows.flatMap((row) => shownRate(row, reading) ?? []);
-      return rates.length === 0 ? null : sumOf(rates, (rate) => rate);
+      return rates.length === 0 ? null : sumOf(rates, Number);
     },
     cell: formatRate,
     order: shownRate,
@@ -183,10 +183,11 @@ const DEFINITIONS: Readonly<Record<SortKey, Defined>> = {
     value: (row, reading) => failureRatio(shownCounts(row, reading)),
     group: (rows, reading) => {
       const counts = rows.map((row) => shownCounts(row, reading));
+      const sumFor = (name: 'completed' | 'failed' | 'cancelled'): number => sumOf(counts, (each) => each[name]);
       return failureRatio({
-        completed: sumOf(counts, ({ completed }) => completed),
-        failed: sumOf(counts, ({ failed }) => failed),
-        cancelled: sumOf(counts, ({ cancelled }) => cancelled),
+        completed: sumFor('completed'),
+        failed: sumFor('failed'),
+        cancelled: sumFor('cancelled'),
       });
     },
     cell: formatPercent,
@@ -290,23 +291,11 @@ function statusRank(row: EventRow, reading: Reading): number {
 
 /** Adds up the minutes of rows, which end with the current one. */
 function sumMinutes(rows: readonly EventRow[]): RecentActivity['minutes'] {
-  const sums = { received: zeros(), failed: zeros() };
-  for (const { minutes } of rows) {
-    addFromEnd(sums.received, minutes.received);
-    addFromEnd(sums.failed, minutes.failed);
-  }
-  return sums;
-}
-
-function zeros(): number[] {
-  return Array.from({ length: TREND_MINUTES }, () => 0);
-}
-
-function addFromEnd(sums: number[], counts: readonly number[]): void {
-  const start = sums.length - counts.length;
-  counts.forEach((count, index) => {
-    sums[start + index] = (sums[start + index] ?? 0) + count;
-  });
+  const sumsOf = (name: 'received' | 'failed'): number[] =>
+    Array.from({ length: TREND_MINUTES }, (_, index) =>
+      sumOf(rows, ({ minutes }) => minutes[name].at(index - TREND_MINUTES) ?? 0),
+    );
+  return { received: sumsOf('received'), failed: sumsOf('failed') };
 }
 
 /** Look of each status, and the rule that decides it. */

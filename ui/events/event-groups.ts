@@ -28,13 +28,15 @@ export function prefixOf(type: string): string {
  */
 export function groupItems(rows: readonly EventRow[], closed: readonly string[]): readonly ListItem[] {
   return [...groupBy(rows, ({ type }) => prefixOf(type))].flatMap(([prefix, members]) => {
-    const group = groupOf(prefix, members, !closed.includes(prefix));
+    const failing = members.filter(({ status }) => status === 'failing');
+    const group: EventGroup = {
+      kind: 'group',
+      prefix,
+      rows: members,
+      failing: failing.length,
+      failingRatio: failing.length === 0 ? null : Math.max(...failing.map((row) => failingRatio(row) ?? 0)),
+      isOpen: !closed.includes(prefix),
+    };
     return group.isOpen ? [group, ...members] : [group];
   });
-}
-
-function groupOf(prefix: string, rows: readonly EventRow[], isOpen: boolean): EventGroup {
-  const failing = rows.filter(({ status }) => status === 'failing');
-  const worst = failing.length === 0 ? null : Math.max(...failing.map((row) => failingRatio(row) ?? 0));
-  return { kind: 'group', prefix, rows, failing: failing.length, failingRatio: worst, isOpen };
 }

@@ -1,3 +1,4 @@
+import { compareValues } from '../shared/view-table.js';
 import type { EventRow, EventStatus, Reading } from '../state/event-row.js';
 import type { Filter, Route } from '../state/navigation.js';
 import { columnOf } from './event-columns.js';
@@ -23,21 +24,10 @@ export function listRows(
   }
   const { order } = columnOf(sort);
   if (order === null) return dir === 'asc' ? shown : shown.reverse();
-  return sortBy(shown, (row) => order(row, reading), dir === 'asc' ? 1 : -1);
-}
-
-// The sort is stable, so equal rows stay sorted by name.
-function sortBy(
-  rows: readonly EventRow[],
-  sortValue: (row: EventRow) => number | null,
-  sign: number,
-): readonly EventRow[] {
-  return rows
-    .map((row) => ({ row, value: sortValue(row) }))
-    .sort((a, b) => {
-      if (a.value === null || b.value === null) return Number(a.value === null) - Number(b.value === null);
-      return sign * (a.value - b.value);
-    })
+  // The sort is stable, so equal rows stay sorted by name.
+  return shown
+    .map((row) => ({ row, value: order(row, reading) }))
+    .sort((a, b) => compareValues(a.value, b.value, dir === 'desc'))
     .map(({ row }) => row);
 }
 

@@ -37,11 +37,12 @@ export function Events({ monitor, navigation, searchRef, focusRef }: EventsProps
   const route = navigation.route.value;
   const isEmpty = store.hub.value !== null && rows.size === 0;
   const search = (q: string): void => navigation.go({ q }, { replace: true });
-  /** Opens the request of an id that is no part of a type's name. */
+  /** Opens the place of a text that is no part of a type's name. */
   const lookUp = (text: string): void => {
-    if (!couldBeId(text) && placeOf(store, text) === null) return;
+    const place = placeOf(store, text);
+    if (place === null) return;
     if (listRows(rows.values(), { ...route, q: text, show: 'all' }, store.reading.value).length === 0) {
-      navigation.go(placeOf(store, text) ?? { view: 'requests', name: text.trim(), q: '' });
+      navigation.go(place);
     }
   };
   return (
@@ -104,16 +105,7 @@ function EventsBody({ monitor, navigation, focusRef }: Omit<EventsProps, 'search
       <div class="action-row">
         {other !== null && (
           <button type="button" class="button" onClick={() => navigation.go(other)}>
-            Show it in {VIEW_LABEL[other.view]}
-          </button>
-        )}
-        {other === null && couldBeId(route.q) && (
-          <button
-            type="button"
-            class="button"
-            onClick={() => navigation.go({ view: 'requests', name: route.q.trim(), q: '' })}
-          >
-            Look up as an event or request id
+            {other.view === 'requests' ? 'Look up as an event or request id' : `Show it in ${VIEW_LABEL[other.view]}`}
           </button>
         )}
         <button type="button" class="button" onClick={() => navigation.go({ q: '', show: 'all' })}>
@@ -124,19 +116,17 @@ function EventsBody({ monitor, navigation, focusRef }: Omit<EventsProps, 'search
   );
 }
 
-/** Returns the view of a workflow, an agent or a schedule of this name; `null` if there is none. */
-function placeOf({ workflows, agents, schedules }: HubStore, text: string): Pick<Route, 'view' | 'name' | 'q'> | null {
+/**
+ * Returns the view of a workflow, an agent or a schedule of this name, or the request of what may be an id: 8 characters or
+ * more, without spaces. `null` for another text.
+ */
+function placeOf(store: HubStore, text: string): Pick<Route, 'view' | 'name' | 'q'> | null {
   const name = text.trim();
-  const lists = { workflows, agents, schedules } as const;
-  for (const view of ['workflows', 'agents', 'schedules'] as const) {
-    if (lists[view].value.some((item) => item.name === name)) return { view, name, q: '' };
-  }
-  return null;
-}
-
-/** Returns true for a text that may be an id: 8 characters or more, without spaces. */
-function couldBeId(text: string): boolean {
-  return /^\S{8,}$/.test(text.trim());
+  const views = ['workflows', 'agents', 'schedules'] as const;
+  const view =
+    views.find((each) => store[each].value.some((item) => item.name === name)) ??
+    (/^\S{8,}$/.test(name) ? 'requests' : undefined);
+  return view === undefined ? null : { view, name, q: '' };
 }
 
 const GOOD_NEWS = new Map<Filter, string>([

@@ -114,7 +114,8 @@ export function useSorted<T>(
   return [sorted, { ...order, table, sort }];
 }
 
-function compareValues(a: number | string | null, b: number | string | null, isDown: boolean): number {
+/** Compares numbers or texts; unknown values come last in both directions. */
+export function compareValues(a: number | string | null, b: number | string | null, isDown: boolean): number {
   if (a === null || b === null) return Number(a === null) - Number(b === null);
   const order = typeof a === 'number' && typeof b === 'number' ? a - b : compareNames(String(a), String(b));
   return isDown ? -order : order;

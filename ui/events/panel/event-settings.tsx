@@ -37,24 +37,17 @@ export function EventSettings({ event, body, kind }: EventSettingsProps): JSX.El
   );
 }
 
+/** Returns the settings of a type, of those that most types do not have the set ones alone. */
 function settingsOf({ agent }: EventOverview, settings: Settings | undefined): [label: string, value: string][] {
-  const model: [string, string][] = agent === undefined ? [] : [['Model', agent.model]];
-  if (settings === undefined) return [...model, ['Retry', UNKNOWN]];
-  const { timeoutMs, concurrency, rate } = settings;
-  return [
-    ...model,
+  const found: [string, string][] = agent === undefined ? [] : [['Model', agent.model]];
+  if (settings === undefined) return [...found, ['Retry', UNKNOWN]];
+  const { timeoutMs, concurrency, rate, hasKey, concurrencyPerKey, debounceMs, debounceMaxMs, limit } = settings;
+  found.push(
     ['Retry', retryText(settings)],
     ['Timeout', timeoutMs === undefined ? 'none' : formatDuration(timeoutMs)],
     ['Concurrency', concurrency === undefined ? 'shared' : String(concurrency)],
     ['Rate', rate === undefined ? 'unlimited' : rateText(rate)],
-    ...optionalSettings(settings),
-  ];
-}
-
-/** Returns the settings that most types do not have. */
-function optionalSettings(settings: Settings): [label: string, value: string][] {
-  const { hasKey, concurrencyPerKey, debounceMs, debounceMaxMs, limit } = settings;
-  const found: [string, string][] = [];
+  );
   if (limit !== undefined) found.push(['Limit', limitText(limit)]);
   if (hasKey) found.push(['Key', 'events of a key are processed in order']);
   if (concurrencyPerKey !== undefined) found.push(['Concurrency per key', String(concurrencyPerKey)]);

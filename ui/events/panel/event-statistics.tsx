@@ -40,13 +40,7 @@ export function TypeChart({ detail, monitor, navigation }: TypeChartProps): JSX.
   );
 }
 
-// The maximum is exact.
-const PERCENTILES: readonly (readonly [key: keyof Durations, label: string, format: typeof formatDuration])[] = [
-  ['p50', 'p50', formatPercentile],
-  ['p95', 'p95', formatPercentile],
-  ['p99', 'p99', formatPercentile],
-  ['max', 'Max', formatDuration],
-];
+const NONE: Durations = { p50: null, p95: null, p99: null, max: null };
 
 /** Section with the percentiles of waiting and running times. `body` is `null` before the first response. */
 export function Percentiles({ body }: { body: EventDetail | null }): JSX.Element {
@@ -60,10 +54,12 @@ export function Percentiles({ body }: { body: EventDetail | null }): JSX.Element
     <PanelSection title="Durations">
       <DataTable
         caption="Durations"
-        columns={['Time', ...PERCENTILES.map(([, label]) => label)]}
-        rows={rows.map(([name, durations]) => [
+        columns={['Time', 'p50', 'p95', 'p99', 'Max']}
+        // The maximum is exact.
+        rows={rows.map(([name, { p50, p95, p99, max } = NONE]) => [
           name,
-          ...PERCENTILES.map(([key, , format]) => format(durations?.[key] ?? null)),
+          ...[p50, p95, p99].map(formatPercentile),
+          formatDuration(max),
         ])}
       />
     </PanelSection>

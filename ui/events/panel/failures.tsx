@@ -30,34 +30,23 @@ export function FailureList({ groups, release, serverNow, query }: FailureListPr
     <PanelSection title="Errors" period="all failures">
       <ol class="failures" aria-label="Errors">
         {failed.slice(0, SHOWN).map((group) => (
-          <FailureLine key={group.id} group={group} release={release} serverNow={serverNow} query={query} />
+          <li key={group.id}>
+            <ErrorFacts group={group} count={group.failures} now={serverNow}>
+              <GroupTags group={group} release={release} now={serverNow} />
+            </ErrorFacts>
+            {group.newest.length > 0 && (
+              <details class="disclosure">
+                <summary>Newest failures</summary>
+                <NewestFailures newest={group.newest} name="event" now={serverNow} query={query} />
+              </details>
+            )}
+          </li>
         ))}
       </ol>
       <a class="button" href={viewPath('errors') + query}>
         All errors
       </a>
     </PanelSection>
-  );
-}
-
-interface FailureLineProps extends Omit<FailureListProps, 'groups'> {
-  readonly group: ErrorGroup;
-}
-
-function FailureLine({ group, release, serverNow, query }: FailureLineProps): JSX.Element {
-  const { failures, newest } = group;
-  return (
-    <li>
-      <ErrorFacts group={group} count={failures} now={serverNow}>
-        <GroupTags group={group} release={release} now={serverNow} />
-      </ErrorFacts>
-      {newest.length > 0 && (
-        <details class="disclosure">
-          <summary>Newest failures</summary>
-          <NewestFailures newest={newest} name="event" now={serverNow} query={query} />
-        </details>
-      )}
-    </li>
   );
 }
 
