@@ -277,8 +277,11 @@ export function GroupTags({ group, release, now }: Omit<ErrorRowsProps, 'store' 
   const rise = riseOf(group, now);
   return (
     <>
-      {rise !== null && <span class="tag is-new">rising: {formatRate(rise)}</span>}
-      {rise !== null && ' '}
+      {rise !== null && (
+        <>
+          <span class="tag is-new">rising: {formatRate(rise)}</span>{' '}
+        </>
+      )}
       {isNew(group, release, now) && (
         <span class="tag is-new">{release === undefined ? 'new in 24 h' : `new since ${release.release}`}</span>
       )}
