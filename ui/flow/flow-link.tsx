@@ -30,7 +30,7 @@ export function FlowLink({ node, now, isLoose, service, note, isRepeated, isOpen
   const seconds = 300 + (now % 60_000) / 1_000;
   return (
     <a
-      class={`is-${kind}${isLoose ? ' is-loose' : ''}${failed > 0 ? ' is-failing' : needsAttention ? ' is-stale' : ''}`}
+      class={`is-${kind}${isLoose ? ' is-loose' : ''}${failed > 0 ? ' is-failing' : needsAttention || isPaused ? ' is-stale' : ''}`}
       href={hrefOf(node, query)}
       title={name}
       aria-current={isOpen ? 'true' : undefined}
@@ -40,7 +40,6 @@ export function FlowLink({ node, now, isLoose, service, note, isRepeated, isOpen
         <bdi>{name}</bdi>
         <span class="visually-hidden">
           , {kind}
-          {isPaused && ', paused'}
           {needsAttention && ', needs attention'}
         </span>
         {service && <span class="chip-count">{service}</span>}
@@ -54,6 +53,7 @@ export function FlowLink({ node, now, isLoose, service, note, isRepeated, isOpen
       </span>
       <span class="flow-facts">
         {note && <span>{note}</span>}
+        {isPaused && <span class="tone-stale">paused</span>}
         {!isRepeated && (
           <>
             {dueAt !== undefined && <span>next in {formatAhead(dueAt - now)}</span>}
@@ -62,7 +62,11 @@ export function FlowLink({ node, now, isLoose, service, note, isRepeated, isOpen
             {failed > 0 ? (
               <span class="tone-failed">{formatPercent(ratio)} failed</span>
             ) : (
-              pending > 0 && <span>{formatCount(pending)} pending</span>
+              // Beside a name, "paused" takes its place.
+              pending > 0 &&
+              !(isLoose && isPaused) && (
+                <span class={needsAttention ? 'tone-stale' : undefined}>{formatCount(pending)} pending</span>
+              )
             )}
           </>
         )}
@@ -72,7 +76,13 @@ export function FlowLink({ node, now, isLoose, service, note, isRepeated, isOpen
   );
 }
 
-const KIND_ICON: Record<FlowKind, IconName> = { event: 'dot', workflow: 'ring', schedule: 'clock', group: 'more' };
+/** Icon of a node without trouble. */
+export const KIND_ICON: Record<FlowKind, IconName> = {
+  event: 'dot',
+  workflow: 'ring',
+  schedule: 'clock',
+  group: 'more',
+};
 
 /** Returns the hash of a node: its panel beside the map, its view, or the types with its prefix. */
 function hrefOf({ kind, name }: FlowNode, query: string): string {

@@ -2,12 +2,14 @@ import type { JSX } from 'preact';
 import { useMemo, useRef, useState } from 'preact/hooks';
 import type { Processes } from '../api/decode-views.js';
 import { formatCount } from '../format/number.js';
+import { Icon } from '../shared/icon.js';
 import { isNarrow } from '../shared/use-element.js';
 import { ViewSection } from '../shared/view-section.js';
 import type { EventRow } from '../state/event-row.js';
 import type { Monitor } from '../state/monitor.js';
 import type { Navigation } from '../state/navigation.js';
 import { type FlowGraph, type FlowSource, flowGraph, flowId, isTroubled } from './flow-graph.js';
+import { KIND_ICON } from './flow-link.js';
 import { FlowList } from './flow-list.js';
 import { FlowMap } from './flow-map.js';
 
@@ -38,7 +40,7 @@ export function Flow({ monitor, navigation }: FlowProps): JSX.Element {
           <span class="panel-period">last 5 min{isGrouped && ' · grouped by prefix'}</span>
           {others > 0 && (
             <button type="button" class="chip" aria-pressed={isWhole} onClick={() => setWhole(!isWhole)}>
-              {formatCount(others)} without {isList ? 'links' : 'events in 5 min'}
+              Show {formatCount(others)} without {isList ? 'links' : 'events in 5 min'}
             </button>
           )}
           <button type="button" class="chip" aria-pressed={isList} onClick={() => setList(!isList)}>
@@ -61,10 +63,21 @@ export function Flow({ monitor, navigation }: FlowProps): JSX.Element {
             <span>on start, success or end</span>
             <span class="is-failure">on failure</span>
             <span class="is-invoke">invokes</span>
-            <span class="is-schedule">schedule</span>
+            <span class="is-schedule">when due</span>
             <span class="is-none">no event in 5 min</span>
             <bdi class="keys run-keys">
               <span class="is-waited">suspended now</span>
+            </bdi>
+            {(['event', 'workflow', 'schedule'] as const).map((kind) => (
+              <bdi key={kind}>
+                <Icon name={KIND_ICON[kind]} /> {kind}
+              </bdi>
+            ))}
+            <bdi class="tone-failed">
+              <Icon name="triangle" /> failed share
+            </bdi>
+            <bdi class="tone-stale">
+              <Icon name="clock" /> needs attention
             </bdi>
           </p>
           <FlowMap graph={shown} navigation={navigation} now={now} />
