@@ -125,13 +125,9 @@ function Pauses({ pauses, now, query }: PausesProps): JSX.Element | null {
           <li key={JSON.stringify(pause.target)}>
             <Icon name="pause" />
             <span>
-              {path === undefined ? (
+              <a href={path + query}>
                 <bdi>{subject}</bdi>
-              ) : (
-                <a href={path + query}>
-                  <bdi>{subject}</bdi>
-                </a>
-              )}{' '}
+              </a>{' '}
               {text}
             </span>
           </li>
@@ -169,13 +165,9 @@ function ProblemLine({ problem, backlog, releases, now, query }: ProblemLineProp
     <li class={`problem is-${tone}${level ? ` is-${level}` : ''}`}>
       <Icon name={icon} />
       <span class="visually-hidden">{tone === 'failed' ? 'Error: ' : 'Warning: '}</span>
-      {path === undefined ? (
-        <bdi class="problem-subject">{subject}</bdi>
-      ) : (
-        <a class="problem-subject" href={path + query} title={subject}>
-          <bdi>{subject}</bdi>
-        </a>
-      )}
+      <a class="problem-subject" href={path + query} title={subject}>
+        <bdi>{subject}</bdi>
+      </a>
       <span class="problem-fact">{isNarrow() ? shortFact : fact}</span>
       <span class="problem-details">
         <span title={cause}>{cause}</span>

@@ -46,7 +46,7 @@ test('a stuck queue stands beside the waiting time, and the pending events keep 
   await page.poll();
   expect(kpis().slice(3, 5)).toEqual([
     'Pending events oldest 26 min, 2 suspended9',
-    'Waiting p95, 5 min  one waits for 26 min—',
+    'Waiting p95, 5 min one waits for 26 min—',
   ]);
   // The oldest may be the one that runs.
   active = 1;

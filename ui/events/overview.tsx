@@ -3,7 +3,7 @@ import type { History, Problem } from '../../server/dashboard/protocol.js';
 import { HistoryChart } from '../charts/history-chart.js';
 import { formatAge, formatPercentile } from '../format/duration.js';
 import { emitCode } from '../format/hub-code.js';
-import { formatCount, formatPercent, formatRate, UNKNOWN } from '../format/number.js';
+import { formatCount, formatPercent, formatRate } from '../format/number.js';
 import { Snippet } from '../shared/copy-button.js';
 import { Count } from '../shared/counts.js';
 import { Icon } from '../shared/icon.js';
@@ -70,7 +70,7 @@ function KpiStrip({ store, serverNow }: KpiStripProps): JSX.Element {
         {formatRate(rate)}
       </Kpi>
       <Kpi label="Failed events" period={periodOf('5 min')} tone={failedTone}>
-        {failed === undefined ? UNKNOWN : <Count value={failed} />}
+        <Count value={failed} />
       </Kpi>
       <Kpi label="Failure rate" period={periodOf('5 min')} tone={failedTone}>
         {formatPercent(counts ? failureRatio(counts) : null)}
@@ -82,7 +82,7 @@ function KpiStrip({ store, serverNow }: KpiStripProps): JSX.Element {
             period={pendingText(metrics, serverNow, stuck !== null)}
             tone={stuck === null ? undefined : 'stale'}
           >
-            {metrics ? <Count value={metrics.pending} /> : UNKNOWN}
+            <Count value={metrics?.pending} />
           </Kpi>
           <Kpi label="Waiting p95" period="5 min" warning={stuck}>
             {formatPercentile(recent?.waitP95Ms ?? null)}
@@ -93,7 +93,7 @@ function KpiStrip({ store, serverNow }: KpiStripProps): JSX.Element {
         </>
       )}
       <Kpi label="Received events" period={periodOf('since start')}>
-        {received === undefined ? UNKNOWN : <Count value={received} />}
+        <Count value={received} />
       </Kpi>
     </dl>
   );
@@ -147,14 +147,11 @@ function Kpi({ label, period, tone, warning = null, children }: KpiProps): JSX.E
     <div class="kpi" title={`${period}${exact}. Runs of workflows are not counted.`}>
       <dt>
         {label}
-        {warning === null ? ' ' : `, ${period} `}
-        {warning === null ? (
-          <span class="kpi-period">{period}</span>
-        ) : (
-          <span class="kpi-period tone-stale">
-            <Icon name="clock" /> {warning}
-          </span>
-        )}
+        {warning !== null && `, ${period}`}{' '}
+        <span class={`kpi-period${warning === null ? '' : ' tone-stale'}`}>
+          {warning !== null && <Icon name="clock" />}
+          {warning ?? period}
+        </span>
       </dt>
       <dd class={tone && `tone-${tone}`}>{children}</dd>
     </div>

@@ -88,7 +88,7 @@ test('describes a kind that it does not know', () => {
   const problem: unknown = { kind: 'disk-full', severity: 'warning', service: 'shop' };
   const text = describeProblem(problem as Problem, SERVER_NOW);
   expect(text).toMatchObject({ subject: 'shop', fact: 'disk full', icon: 'clock', tone: 'stale' });
-  expect(text.path).toBeUndefined();
+  expect(text.path).toBe('#/processes');
 });
 
 test('a failing workflow counts its runs', () => {

@@ -18,8 +18,8 @@ export interface ProblemText {
   readonly level?: FailureLevel;
   /** Event type, workflow, service or schedule. */
   readonly subject: string;
-  /** Hash of the subject's view, without a query; absent if it has none. */
-  readonly path?: string;
+  /** Hash of the subject's view, without a query; that of the processes if it has none. */
+  readonly path: string;
   /** Main fact. */
   readonly fact: string;
   /** Main fact for little width. */
@@ -36,13 +36,12 @@ export interface ProblemText {
  */
 export function describeProblem(problem: Problem, now: number, releases: readonly StartedRelease[] = []): ProblemText {
   const { eventType, workflow, service, schedule, severity, lastError } = problem;
-  const path = pathOf(problem);
   return {
     icon: severity === 'error' ? 'triangle' : 'clock',
     tone: severity === 'error' ? 'failed' : 'stale',
     subject: eventType ?? workflow ?? schedule ?? service ?? 'Hub',
     ...(problem.kind === 'failing' && { level: failureLevel(shareOf(problem)) }),
-    ...(path !== undefined && { path }),
+    path: pathOf(problem),
     fact: factOf(problem, now),
     shortFact: shortFactOf(problem, now),
     details: [
@@ -53,12 +52,10 @@ export function describeProblem(problem: Problem, now: number, releases: readonl
   };
 }
 
-/** Returns the hash of the view of a problem's subject, without a query; `undefined` if it has none. */
-function pathOf({ kind, eventType, workflow, schedule }: Problem): string | undefined {
+function pathOf({ eventType, workflow, schedule }: Problem): string {
   if (eventType !== undefined) return viewPath('events', eventType);
   if (workflow !== undefined) return viewPath('workflows', workflow);
-  if (kind === 'lost-process') return viewPath('processes');
-  return schedule && viewPath('schedules', schedule);
+  return schedule === undefined ? viewPath('processes') : viewPath('schedules', schedule);
 }
 
 /** Describes failures of an event type without their error: how many failed, since when and when last. */
@@ -165,9 +162,11 @@ export function describePause(
     workflow: viewPath('workflows', subject),
     schedule: viewPath('schedules', subject),
   };
-  const path = views[kind];
-  const text = `paused by ${by} ${formatAgo(now - since)}: ${reason}`;
-  return { subject: kind === 'service' ? `service ${subject}` : subject, ...(path !== undefined && { path }), text };
+  return {
+    subject: kind === 'service' ? `service ${subject}` : subject,
+    path: views[kind] ?? viewPath('processes'),
+    text: `paused by ${by} ${formatAgo(now - since)}: ${reason}`,
+  };
 }
 
 /** Time for which the order of problems stays. */

@@ -39,7 +39,8 @@ export interface WorkflowGraphProps {
 /** Graph of a workflow from its trigger to its follow-up events. For screen readers it is a list. */
 export function WorkflowGraph({ workflow, steps, stages, query }: WorkflowGraphProps): JSX.Element {
   const box = useRef<HTMLDivElement>(null);
-  const available = useWidth(box, 'rem');
+  // Its padding takes a rem at each side.
+  const available = useWidth(box, 'rem') - 2;
   const { trigger, triggers = [] } = workflow;
   const followUps = followUpsOf(workflow);
   const shape = { hasTrigger: trigger !== undefined, stages, followUps: followUps.length };
