@@ -51,6 +51,19 @@ test('a hub with nothing registered shows example code', async () => {
   expect(screen.getByRole('button', { name: 'Copy code' })).toBeTruthy();
 });
 
+test('what holds the only slot of a type stands beside the usual duration', async () => {
+  const api = shop();
+  const holders = [{ id: '0a292a32-1', since: SERVER_NOW - 540_000 }];
+  const bottlenecks = [{ service: 'shop', kind: 'concurrency' as const, limit: 1, holders }];
+  api.details = {
+    durationMs: { ...detailOf('').durationMs, lastHour: { p50: 2_400, p95: 3_000, p99: 3_000, max: 3_000 } },
+    backlog: { type: 'order.created', waiting: 8, inPerMinute: 1, outPerMinute: 0, bottlenecks },
+  };
+  await openPage(api, '#/events/order.created');
+  const why = screen.getByText('Why').parentElement?.textContent;
+  expect(why).toMatch(/^WhyIts only slot is taken by0a292a32.* for 9 min \(median ~2\.4 s\)$/);
+});
+
 test('the panel opens from its URL, links to triggers, and loads its type only while open', async () => {
   const api = shop();
   api.details = {
