@@ -55,7 +55,9 @@ test('the worst problem and the first failing row are on the first screen, in ti
   }
 });
 
-test('a long error message comes first, and leaves the time of its problem in view where it has room', { tag: '@any-width' }, async ({ page, serve }) => {
+test('a long error message comes first, and leaves the time of its problem in view where it has room', {
+  tag: '@any-width',
+}, async ({ page, serve }) => {
   const { origin, hub } = await serve({
     register: (shop) => {
       const handler = (): never => {

@@ -78,7 +78,10 @@ test('sources with trouble come first and stay, and types without links are show
 test('what is paused says so, beside what waits where there is room', async () => {
   const paused = { by: 'ada', reason: 'bank is down', since: SERVER_NOW };
   const events = ['linked', 'alone'].map((type) => eventOf(type, countsOf(0, 0, { pending: 4 }), { paused }));
-  const page = await openPage(createFakeApi([...events, eventOf('first', countsOf(1), { onSuccess: 'linked' })]), '#/flow');
+  const page = await openPage(
+    createFakeApi([...events, eventOf('first', countsOf(1), { onSuccess: 'linked' })]),
+    '#/flow',
+  );
   expect(screen.getByRole('link', { name: /^linked/ }).textContent).toBe('linked, eventpaused4 pending');
   expect(screen.getByRole('link', { name: /^alone/ }).textContent).toBe('alone, eventpaused');
   page.close();
