@@ -79,13 +79,17 @@ interface ReplayedFacts extends Pick<Question, 'details'> {
 
 /** Replays open dead letters of a type, in pages. @param lettersOf returns the chosen ones */
 export function replayAllQuestion(
+  kind: 'type' | 'workflow',
   type: string,
   lettersOf: () => readonly ReplayedLetters[],
   { until, ...facts }: ReplayedFacts,
 ): Question {
   return {
     title: `Replay the dead letters of ${type}?`,
-    effect: 'They are handled again, runs from the step that failed.',
+    effect:
+      kind === 'type'
+        ? 'Each event is handled again, from its first attempt.'
+        : 'Each run goes on at the step that failed.',
     confirm: 'Replay',
     ...facts,
     right: 'replay',

@@ -38,7 +38,10 @@ test('the dialog that replays dead letters has their errors, how many have which
   await page.click(screen.getByRole('button', { name: 'Replay 7 dead letters' }));
   await page.pass(10);
   const dialog = within(screen.getByRole('dialog', { name: /^Replay the dead letters of order\.paid/, hidden: true }));
-  expect(dialog.getByRole('button', { name: 'Replay 7 dead letters', hidden: true })).toBeTruthy();
+  expect(dialog.getByText('Each event is handled again, from its first attempt.')).toBeTruthy();
+  // What still fails would fail again: the user chooses it.
+  expect(dialog.getByRole('button', { name: 'Replay 5 dead letters', hidden: true })).toBeTruthy();
+  expect(dialog.getByText(/^What still fails would probably fail again/)).toBeTruthy();
   const errors = within(dialog.getByRole('list', { name: 'Their errors', hidden: true }));
   expect(errors.getAllByRole('listitem', { hidden: true }).map(({ textContent }) => textContent)).toEqual([
     '×5 card declinedCardErrorlast seen 1 h ago, first 1 d ago',
@@ -50,6 +53,8 @@ test('the dialog that replays dead letters has their errors, how many have which
   // The text of a label is phrasing content.
   expect(document.querySelector('label :is(p, div)')).toBeNull();
   const [first, second] = errors.getAllByRole('checkbox', { hidden: true });
+  await page.click(second as HTMLElement);
+  expect(dialog.getByRole('button', { name: 'Replay 7 dead letters', hidden: true })).toBeTruthy();
   await page.click(first as HTMLElement);
   const replay = dialog.getByRole('button', { name: 'Replay 2 dead letters', hidden: true });
   await page.click(second as HTMLElement);
@@ -61,4 +66,22 @@ test('the dialog that replays dead letters has their errors, how many have which
   // The last failure that is counted, by the clock of the store: the user has not seen what fails later.
   const until = SERVER_NOW + 400;
   expect(previews).toEqual([{ filter: { type: 'order.paid', errorGroup: 'no amount', until }, preview: true }]);
+  page.close();
+});
+
+test.each<[groups: readonly ErrorGroup[], text: string, isDisabled: boolean]>([
+  [[groupOf('down', 3, SERVER_NOW), groupOf('late', 2, SERVER_NOW)], 'Replay 0 dead letters', true],
+  [[groupOf('down', 5, SERVER_NOW)], 'Replay 5 dead letters', false],
+])('of several errors that all still fail none is chosen, and the only one is', async (errorGroups, text, isDisabled) => {
+  vi.stubGlobal('fetch', async () => Response.json({ user: 'ada', can: ['replay'] }));
+  const api = createFakeApi([eventOf('order.paid', countsOf(3, 9, { deadLetters: 5 }))]);
+  api.details = { errorGroups };
+  const introspection = introspectionOf(api.events, {}, { actions: '/actions' });
+  api.introspection = async () => ({ introspection, sentAt: SERVER_NOW });
+  const page = await openPage(api, '#/events/order.paid');
+  await page.pass(10);
+  await page.click(screen.getByRole('button', { name: 'Replay 5 dead letters' }));
+  const dialog = within(screen.getByRole('dialog', { name: /^Replay the dead letters/, hidden: true }));
+  expect(dialog.getByRole('button', { name: text, hidden: true })).toHaveProperty('disabled', isDisabled);
+  page.close();
 });

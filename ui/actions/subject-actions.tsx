@@ -2,7 +2,7 @@ import { computed, type Signal, signal } from '@preact/signals';
 import type { JSX } from 'preact';
 import type { ErrorGroup, EventDetails, PauseSummary, WaitIntrospection } from '../../server/dashboard/protocol.js';
 import { counted } from '../format/number.js';
-import { ErrorFacts } from '../shared/error-facts.js';
+import { ErrorFacts, stillFails } from '../shared/error-facts.js';
 import { sumOf } from '../shared/lists.js';
 import { ActionButton, useActions } from './actions.js';
 import { Contents } from './contents.js';
@@ -66,9 +66,10 @@ export function TypeActions(props: TypeActionsProps): JSX.Element | null {
   const { kind, name, deadLetters, paused, now } = props;
   if (useActions() === null) return null;
   const groups = (props.groups ?? []).filter((group) => group.deadLetters > 0);
-  const chosen = signal(groups);
+  const chosen = signal(groups.length > 1 ? groups.filter((group) => !stillFails(group, now)) : groups);
   const isAll = (): boolean => chosen.value.length === groups.length;
   const question = replayAllQuestion(
+    kind,
     name,
     () => (isAll() ? [{ type: name }] : chosen.value.map(({ id }) => ({ type: name, errorGroup: id }))),
     {
@@ -93,32 +94,38 @@ interface LetterErrorsProps {
   readonly now: number;
 }
 
-/** Errors of dead letters: how many have which, and since when. The user chooses among several. */
+/** Errors of dead letters: how many have which, and since when. The user chooses among several. Those that still fail are not chosen at first. */
 function LetterErrors({ groups, chosen, now }: LetterErrorsProps): JSX.Element {
+  const isChoice = groups.length > 1;
   return (
-    <ul class="failures" aria-label="Their errors">
-      {groups.map((group) => {
-        const facts = <ErrorFacts group={group} count={group.deadLetters} now={now} />;
-        return (
-          <li key={group.id}>
-            {groups.length > 1 ? (
-              <label class="checkbox">
-                <input
-                  type="checkbox"
-                  checked={chosen.value.includes(group)}
-                  onChange={({ currentTarget: { checked } }) => {
-                    chosen.value = groups.filter((each) => (each === group ? checked : chosen.value.includes(each)));
-                  }}
-                />
-                <span>{facts}</span>
-              </label>
-            ) : (
-              facts
-            )}
-          </li>
-        );
-      })}
-    </ul>
+    <>
+      {isChoice && groups.some((group) => stillFails(group, now)) && (
+        <p class="muted">What still fails would probably fail again: choose it once its cause is fixed.</p>
+      )}
+      <ul class="failures" aria-label="Their errors">
+        {groups.map((group) => {
+          const facts = <ErrorFacts group={group} count={group.deadLetters} now={now} />;
+          return (
+            <li key={group.id}>
+              {isChoice ? (
+                <label class="checkbox">
+                  <input
+                    type="checkbox"
+                    checked={chosen.value.includes(group)}
+                    onChange={({ currentTarget: { checked } }) => {
+                      chosen.value = groups.filter((each) => (each === group ? checked : chosen.value.includes(each)));
+                    }}
+                  />
+                  <span>{facts}</span>
+                </label>
+              ) : (
+                facts
+              )}
+            </li>
+          );
+        })}
+      </ul>
+    </>
   );
 }
 
@@ -133,7 +140,8 @@ export function ErrorGroupActions({ group, now }: ErrorGroupActionsProps): JSX.E
   const { id, eventType, workflow, deadLetters } = group;
   if (deadLetters === 0) return null;
   const type = eventType ?? workflow ?? '';
-  const question = replayAllQuestion(type, () => [{ type, errorGroup: id }], {
+  const kind = eventType === undefined ? 'workflow' : 'type';
+  const question = replayAllQuestion(kind, type, () => [{ type, errorGroup: id }], {
     count: signal(deadLetters),
     until: Math.max(now, group.lastSeenAt),
     details: <ErrorFacts group={group} count={deadLetters} now={now} />,

@@ -16,10 +16,14 @@ export interface ErrorFactsProps {
 /** Age up to which an error still occurs. */
 const RECENT_MS = 5 * 60_000;
 
+export function stillFails({ lastSeenAt }: Pick<ErrorGroup, 'lastSeenAt'>, now: number): boolean {
+  return now - lastSeenAt < RECENT_MS;
+}
+
 /** Error of a group in three lines: how often and its message, its name, and when it was seen. May stand in a label. */
 export function ErrorFacts({ group, count, now, children }: ErrorFactsProps): JSX.Element {
   const { name, message, firstSeenAt, lastSeenAt } = group;
-  const isRecent = now - lastSeenAt < RECENT_MS;
+  const isRecent = stillFails(group, now);
   return (
     <>
       <strong class="failure-message">
