@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useMemo } from 'preact/hooks';
 import type { AuditBody } from '../../server/dashboard/protocol.js';
-import { counted, formatCount } from '../format/number.js';
+import { counted, formatCount, UNKNOWN } from '../format/number.js';
 import { Icon } from '../shared/icon.js';
 import { IdLink } from '../shared/links.js';
 import { MomentAndAge } from '../shared/times.js';
@@ -32,7 +32,10 @@ export interface AuditViewProps {
   readonly navigation: Navigation;
 }
 
-/** View of who did what to what, when and why: the last 1,000 actions. */
+/** Number of actions that the server sends. */
+const MOST = 1_000;
+
+/** View of who did what to what, when and why. */
 export function AuditView({ monitor, navigation }: AuditViewProps): JSX.Element {
   const query = navigation.query.value;
   const actions = useActions();
@@ -43,12 +46,20 @@ export function AuditView({ monitor, navigation }: AuditViewProps): JSX.Element 
     void loader?.load('', abort.signal);
     return () => abort.abort();
   }, [loader]);
+  const count = loader?.state.value?.body?.entries.length;
   return (
     <ViewSection
       view="audit"
       store={monitor.store}
       hasTimes
-      aside={<span class="panel-period">newest 1,000 actions</span>}
+      aside={
+        count !== undefined && (
+          <span class="panel-period">
+            {count === MOST && 'the newest '}
+            {counted(count, 'action')}
+          </span>
+        )
+      }
     >
       {loader === null ? (
         <EmptyState title="No access">
@@ -92,23 +103,24 @@ function AuditRow({ entry, now, query }: { entry: Entry; now: number; query: str
         <span class={outcome?.done && !outcome.failed ? 'tone-completed' : ''}>{outcomeText(outcome)}</span>
       </ViewTableCell>
       <ViewTableCell label="Target">
-        <Target target={entry.target} query={query} />
+        <Target entry={entry} query={query} />
       </ViewTableCell>
-      <ViewTableCell label="Reason">{reason === undefined ? '—' : <bdi>{reason}</bdi>}</ViewTableCell>
+      <ViewTableCell label="Reason">{reason === undefined ? UNKNOWN : <bdi>{reason}</bdi>}</ViewTableCell>
     </tr>
   );
 }
 
 /** Returns the outcome of an action: looks, and actions whose process ended before, have none. */
 function outcomeText(outcome: Entry['outcome']): string {
-  if (outcome === undefined) return '—';
+  if (outcome === undefined) return UNKNOWN;
   const { done, failed, code = '' } = outcome;
   if (failed > 0)
     return done === 0 ? `failed ${code}`.trim() : `${formatCount(failed)} of ${formatCount(done + failed)} failed`;
   return done === 0 ? 'nothing to do' : 'done';
 }
 
-function Target({ target, query }: { target: Entry['target']; query: string }): JSX.Element {
+function Target({ entry, query }: { entry: Entry; query: string }): JSX.Element {
+  const { action, target } = entry;
   const { id, ids = [], count, type, workflow, schedule, service, requestId, errorGroup, step } = target;
   const places: readonly (readonly [View, string, string | undefined])[] = [
     ['events', 'event type', type],
@@ -120,9 +132,10 @@ function Target({ target, query }: { target: Entry['target']; query: string }): 
     service && `service ${service}`,
     step && `step ${step}`,
     errorGroup && 'one error',
-    count !== undefined && counted(count, 'event'),
+    count !== undefined && counted(count, action === 'replay' ? 'dead letter' : 'event'),
   ];
   const shown = id === undefined ? ids.slice(0, 3) : [id];
+  const noun = workflow === undefined ? 'event' : 'run';
   return (
     <>
       {places.map(
@@ -143,7 +156,7 @@ function Target({ target, query }: { target: Entry['target']; query: string }): 
       ))}
       {shown.map((each) => (
         <ViewTableNote key={each}>
-          <IdLink id={each} name="event" query={query} />
+          {noun} <IdLink id={each} name={noun} query={query} />
         </ViewTableNote>
       ))}
     </>
