@@ -56,11 +56,11 @@ test.each([
 ])('the dialog of an approval says what it is about, and %s decides', async (answer, approved) => {
   const { page, dialog, posts } = await openDialog(['approve', 'payload']);
   const facts = dialog.getAllByRole('term', { hidden: true }).map((term) => term.parentElement?.textContent);
+  expect(screen.getByRole('rowheader', { name: /^ticket/, hidden: true }).textContent).toMatch(/ agent helper$/);
   expect(facts).toEqual([
     'Agenthelper',
     'Eventticket.opened 01234567Copy the event id 01234567',
-    'Since1 h ago',
-    expect.stringMatching(/^Until.* \(in 2 d\), then it counts as refused$/),
+    expect.stringMatching(/^Since1 h ago, until .* \(in 2 d\), then it counts as refused$/),
   ]);
   const links = dialog.getAllByRole('link', { hidden: true }).map((link) => link.getAttribute('href'));
   expect(links).toEqual(['#/agents/helper', '#/events/ticket.opened', `#/requests/${id}`]);

@@ -283,6 +283,10 @@ function HubCells({ hub, registrations, now, query, pauses }: HubCellsProps): JS
     <>
       <th scope="row">
         <Name class="view-table-name">{service}</Name>
+        <PauseButton
+          target={{ kind: 'service', name: service }}
+          paused={pauses.find(({ target }) => 'service' in target && target.service === service)}
+        />
         <ViewTableNote>hub {id}</ViewTableNote>
       </th>
       <ViewTableCell label="Release">{release === undefined ? UNKNOWN : <Name>{release}</Name>}</ViewTableCell>
@@ -298,10 +302,6 @@ function HubCells({ hub, registrations, now, query, pauses }: HubCellsProps): JS
         <MomentAndAge at={startedAt} now={now} />
       </ViewTableCell>
       <ViewTableCell label="Handles">
-        <PauseButton
-          target={{ kind: 'service', name: service }}
-          paused={pauses.find(({ target }) => 'service' in target && target.service === service)}
-        />
         <Handled handles={registrations[handles]} query={query} />
       </ViewTableCell>
     </>

@@ -207,6 +207,7 @@ function ScheduleRow({ schedule, isOpen, now, query }: ScheduleRowProps): JSX.El
     <tr ref={row} data-open={isOpen}>
       <th scope="row">
         <Name class="view-table-name">{name}</Name>
+        <PauseButton target={{ kind: 'schedule', name }} paused={paused} />
         {description && <ViewTableNote>{description}</ViewTableNote>}
         <ViewTableNote>{service}</ViewTableNote>
         {storedId !== undefined && <ViewTableNote>set at run time</ViewTableNote>}
@@ -262,7 +263,6 @@ function ScheduleRow({ schedule, isOpen, now, query }: ScheduleRowProps): JSX.El
         )}
       </ViewTableCell>
       <ViewTableCell label="Processes" isFailed={processes === 0}>
-        <PauseButton target={{ kind: 'schedule', name }} paused={paused} />
         {processes === 0 ? (
           <>
             <Icon name="triangle" /> none: overdue

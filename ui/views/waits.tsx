@@ -52,8 +52,8 @@ export function Waits({ monitor, navigation }: WaitsProps): JSX.Element {
           <>
             {isTruncated && (
               <p class="muted">
-                Waits of {formatCount(new Set(waits.map(runOf)).size)} of {formatCount(suspended)} suspended runs are
-                listed.
+                {formatCount(new Set(waits.map(runOf)).size)} of {formatCount(suspended)} suspended runs are listed, at
+                most 100 of each type.
               </p>
             )}
             <TablePart
@@ -93,7 +93,7 @@ export function Waits({ monitor, navigation }: WaitsProps): JSX.Element {
               noun="steps"
             >
               {([key, ofStep]) => {
-                const [{ kind, type, step }] = ofStep;
+                const [{ kind, type, service, step }] = ofStep;
                 return (
                   <Group
                     key={key}
@@ -103,6 +103,18 @@ export function Waits({ monitor, navigation }: WaitsProps): JSX.Element {
                         <bdi>{step.name}</bdi>
                       </>
                     }
+                    about={
+                      <span class="muted">
+                        {' '}
+                        · <bdi>{service}</bdi>
+                        {step.kind !== 'sleep' && !step.waitsFor?.runId && (
+                          <>
+                            {' '}
+                            · <WaitTarget step={step} query={query} />
+                          </>
+                        )}
+                      </span>
+                    }
                     waits={ofStep}
                     isTruncated={truncated.some((cut) => cut.kind === kind && cut.type === type)}
                     limit={SHOWN_WAITS}
@@ -110,7 +122,24 @@ export function Waits({ monitor, navigation }: WaitsProps): JSX.Element {
                     columns={WAIT_COLUMNS.length}
                     now={now}
                   >
-                    {(wait) => <WaitRow key={keyOf(wait)} wait={wait} now={now} query={query} />}
+                    {(wait) => (
+                      <WaitRow
+                        key={keyOf(wait)}
+                        wait={wait}
+                        now={now}
+                        name={
+                          <>
+                            <IdLink id={wait.id} name={kind === 'workflow' ? 'run' : 'event'} query={query} />
+                            {wait.step.waitsFor?.runId && (
+                              <span class="muted">
+                                {' '}
+                                <WaitTarget step={wait.step} query={query} />
+                              </span>
+                            )}
+                          </>
+                        }
+                      />
+                    )}
                   </Group>
                 );
               }}
@@ -134,32 +163,33 @@ function ApprovalRow({ wait, now, query, store }: RowProps & { readonly store: H
   const { id, kind, type, step } = wait;
   const { event, since = now, dueAt } = step.waitsFor ?? {};
   const code = event && approveCode({ runId: id, step: step.name, type: event.type }, store.hub.value?.transport);
+  const run = <RunLink id={id} kind={kind} type={type} query={query} />;
   const agent = agentOf(wait, store);
+  const agentLink = agent !== undefined && (
+    <a href={viewPath('agents', agent) + query}>
+      <Name>{agent}</Name>
+    </a>
+  );
+  const name = (
+    <>
+      {run} {agentLink && <span class="muted">agent {agentLink}</span>}
+    </>
+  );
   return (
-    <WaitRow wait={wait} now={now} query={query}>
+    <WaitRow wait={wait} now={now} name={name}>
       <ViewTableCell label="Decision">
         <DecideButton
           wait={wait}
           tool={toolOf(wait)}
           facts={
             <>
-              {agent !== undefined && (
-                <Fact label="Agent">
-                  <a href={viewPath('agents', agent) + query}>
-                    <Name>{agent}</Name>
-                  </a>
-                </Fact>
-              )}
-              <Fact label={kind === 'workflow' ? 'Run' : 'Event'}>
-                <RunLink id={id} kind={kind} type={type} query={query} />
-              </Fact>
+              {agentLink && <Fact label="Agent">{agentLink}</Fact>}
+              <Fact label={kind === 'workflow' ? 'Run' : 'Event'}>{run}</Fact>
               <Fact label="Since">
                 <Ago at={since} now={now} />
-              </Fact>
-              <Fact label="Until">
                 {dueAt === undefined
-                  ? 'without limit'
-                  : `${formatMoment(dueAt, now)} (in ${formatAhead(dueAt - now)}), then it counts as refused`}
+                  ? ', without limit'
+                  : `, until ${formatMoment(dueAt, now)} (in ${formatAhead(dueAt - now)}), then it counts as refused`}
               </Fact>
             </>
           }
@@ -172,6 +202,8 @@ function ApprovalRow({ wait, now, query, store }: RowProps & { readonly store: H
 
 interface GroupProps extends Omit<BoundedRowsProps<WaitIntrospection>, 'items'>, Pick<RowProps, 'now'> {
   readonly name: JSX.Element;
+  /** What all of them have in common. */
+  readonly about?: JSX.Element;
   readonly waits: readonly WaitIntrospection[];
   readonly isTruncated: boolean;
   /** The oldest wait is listed, although others may be omitted. */
@@ -179,16 +211,17 @@ interface GroupProps extends Omit<BoundedRowsProps<WaitIntrospection>, 'items'>,
 }
 
 /** Waits of a tool or a step below a row with its name. */
-function Group({ name, waits, isTruncated, hasOldest, now, columns, ...rows }: GroupProps): JSX.Element {
+function Group({ name, about, waits, isTruncated, hasOldest, now, columns, ...rows }: GroupProps): JSX.Element {
   const since = Math.min(...waits.map(({ step }) => step.waitsFor?.since ?? now));
   return (
     <>
       <tr class="row-group">
         <th scope="rowgroup" colSpan={columns}>
-          {name} <span class="panel-period">{listedText(waits.length, isTruncated)}</span>{' '}
+          {name} <span class="panel-period">{listedText(waits.length, isTruncated)}</span>
           {(hasOldest || !isTruncated) && waits.length > 1 && (
-            <span class="muted">· the oldest waits for {formatAge(now - since)}</span>
+            <span class="muted"> · the oldest waits for {formatAge(now - since)}</span>
           )}
+          {about}
         </th>
       </tr>
       <BoundedRows items={waits} columns={columns} {...rows} />
@@ -196,38 +229,23 @@ function Group({ name, waits, isTruncated, hasOldest, now, columns, ...rows }: G
   );
 }
 
-/** Returns the number of waits. If the list is cut, there may be more. */
+/** Returns the number of waits: of those that are listed, if there may be more. */
 function listedText(count: number, isTruncated: boolean): string {
-  return (isTruncated ? 'at least ' : '') + formatCount(count);
+  return formatCount(count) + (isTruncated ? ' listed' : '');
+}
+
+interface WaitRowProps extends Pick<RowProps, 'wait' | 'now'> {
+  /** What waits. */
+  readonly name: JSX.Element;
+  readonly children?: JSX.Element;
 }
 
 /** Wait in columns; on a phone, a sentence. */
-function WaitRow({ wait, now, query, children }: RowProps & { children?: JSX.Element }): JSX.Element {
-  const { id, kind, type, service, step } = wait;
-  const isApproval = step.kind === 'approval';
-  const { since = now, dueAt } = step.waitsFor ?? {};
+function WaitRow({ wait, now, name, children }: WaitRowProps): JSX.Element {
+  const { since = now, dueAt } = wait.step.waitsFor ?? {};
   return (
     <tr>
-      <th scope="row">
-        {isApproval ? (
-          <>
-            <RunLink id={id} kind={kind} type={type} query={query} /> <bdi class="muted">{step.name}</bdi>
-          </>
-        ) : (
-          <>
-            <IdLink id={id} name={kind === 'workflow' ? 'run' : 'event'} query={query} />{' '}
-            <bdi class="muted">
-              {service}
-              {step.kind !== 'sleep' && (
-                <>
-                  {' '}
-                  · <WaitTarget step={step} query={query} />
-                </>
-              )}
-            </bdi>
-          </>
-        )}
-      </th>
+      <th scope="row">{name}</th>
       <ViewTableCell label="Since">
         <Ago at={since} now={now} />
       </ViewTableCell>
@@ -248,9 +266,10 @@ function runOf({ id, service }: WaitIntrospection): string {
   return id + service;
 }
 
-/** Returns the step of a type or workflow that waits. */
-export function stepOf({ kind, type, step }: WaitIntrospection): string {
-  return JSON.stringify([kind, type, step.name]);
+/** Returns the step of a type or workflow that waits, the service that runs it, and what it waits for unless it is a run. */
+export function stepOf({ kind, type, service, step }: WaitIntrospection): string {
+  const { runId, event } = step.waitsFor ?? {};
+  return JSON.stringify([kind, type, service, step.name, step.kind, runId ? '' : event?.type]);
 }
 
 /** Returns the agent of a call that waits; `undefined` if code runs it. */
