@@ -21,13 +21,15 @@ export interface ActionClient {
   /** Carries an action out once, also if the request is repeated. Resolves with the number of events that it changed. */
   act(right: Right, fields: ActionFields, reason: string): Promise<ActResult>;
   /** Lists the events that a filter means. */
-  preview(right: Right, filter: ActionFields): Promise<PreviewBody>;
+  preview(right: Right, filter: ActionFields): Promise<Preview>;
   /** Returns what an event or a run carries in each service. */
   contents(id: string): Promise<readonly ServiceContents[]>;
   audit(): Promise<AuditBody>;
   /** Finds events and runs of all types. The body has the tag or the key, which no URL may have. */
   search(query: SearchFields): Promise<SearchBody>;
 }
+
+type Preview = Pick<PreviewBody, 'isMore' | 'ids'>;
 
 /** Fields of a search: one of `tag` and `key`. */
 export interface SearchFields {
@@ -53,7 +55,7 @@ const bulk: Decoder<ActResult> = object<ActResult>({
   failed: optional(array((value) => value)),
 });
 
-const preview = object<PreviewBody>({ count: number, isMore: boolean, ids: array(string), until: number });
+const preview = object<Preview>({ isMore: boolean, ids: array(string) });
 
 /** Contents of an event or a run in a service, as the page shows them. */
 export interface ServiceContents {

@@ -1,4 +1,3 @@
-import type { ReadonlySignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import type { EventDetails, Right, WaitIntrospection } from '../../server/dashboard/protocol.js';
 import { formatCount } from '../format/number.js';
@@ -64,53 +63,24 @@ export function replayQuestion({ id, kind, type, service }: EventDetails): Quest
   };
 }
 
-/** Dead letters that are replayed together: those of a type or a workflow, or of one of its error groups. */
-interface ReplayedLetters {
-  readonly type: string;
-  readonly errorGroup?: string;
-}
-
-/** Facts about dead letters before they are replayed. */
-interface ReplayedFacts extends Pick<Question, 'details'> {
-  readonly count: ReadonlySignal<number>;
-  /** Time of the count in epoch milliseconds on the server's clock: what fails later, or again, is not replayed. */
-  readonly until: number;
-}
-
-/** Replays open dead letters of a type, in pages. @param lettersOf returns the chosen ones */
-export function replayAllQuestion(
-  kind: 'type' | 'workflow',
-  type: string,
-  lettersOf: () => readonly ReplayedLetters[],
-  { until, ...facts }: ReplayedFacts,
-): Question {
-  return {
-    title: `Replay the dead letters of ${type}?`,
-    effect:
-      kind === 'type'
-        ? 'Each event is handled again, from its first attempt.'
-        : 'Each run goes on at the step that failed.',
-    confirm: 'Replay',
-    ...facts,
-    right: 'replay',
-    act: (client, reason, report) => {
-      const parts = lettersOf().map((letters) => ({ ...letters, until }));
-      return replayPages(client, parts, facts.count.value, reason, report);
-    },
-  };
-}
-
-async function replayPages(
+/**
+ * Replays open dead letters in pages.
+ *
+ * @param parts filters: a type or a workflow, or one of its error groups. What fails after `until`, or again, is not replayed
+ * @param count number of dead letters, as far as it is known
+ */
+export async function replayPages(
   client: ActionClient,
-  parts: readonly (ReplayedLetters & { readonly until: number })[],
+  parts: readonly ActionFields[],
   count: number,
   reason: string,
   report: ReportProgress,
 ): Promise<string> {
   let [done, failed] = [0, 0];
   for (const letters of parts) {
-    let page = await client.preview('replay', { ...letters });
-    while (page.ids.length > 0) {
+    let isMore = true;
+    while (isMore) {
+      const page = await client.preview('replay', letters);
       let replayed = 0;
       for (let from = 0; from < page.ids.length; from += pageSize) {
         report(done + failed, Math.max(count, done + failed + page.ids.length - from));
@@ -121,8 +91,7 @@ async function replayPages(
         failed += result.failed?.length ?? 0;
       }
       // Of a page that fails as a whole, the next one would be the same.
-      if (!page.isMore || replayed === 0) break;
-      page = await client.preview('replay', { ...letters });
+      isMore = page.isMore && replayed > 0;
     }
   }
   return `Replayed ${formatCount(done)}${failed === 0 ? '.' : `; ${formatCount(failed)} were no longer there or failed.`}`;

@@ -5,6 +5,7 @@ import { counted } from '../format/number.js';
 import { ErrorFacts, stillFails } from '../shared/error-facts.js';
 import { sumOf } from '../shared/lists.js';
 import { ActionButton, useActions } from './actions.js';
+import type { Question } from './confirm-dialog.js';
 import { Contents } from './contents.js';
 import {
   cancelQuestion,
@@ -13,7 +14,7 @@ import {
   forkQuestion,
   forkSteps,
   pauseQuestion,
-  replayAllQuestion,
+  replayPages,
   replayQuestion,
   resumeQuestion,
   retireQuestion,
@@ -66,24 +67,46 @@ export function TypeActions(props: TypeActionsProps): JSX.Element | null {
   const { kind, name, deadLetters, paused, now } = props;
   if (useActions() === null) return null;
   const groups = (props.groups ?? []).filter((group) => group.deadLetters > 0);
-  const chosen = signal(groups.length > 1 ? groups.filter((group) => !stillFails(group, now)) : groups);
-  const isAll = (): boolean => chosen.value.length === groups.length;
-  const question = replayAllQuestion(
-    kind,
-    name,
-    () => (isAll() ? [{ type: name }] : chosen.value.map(({ id }) => ({ type: name, errorGroup: id }))),
-    {
-      count: computed(() => (isAll() ? deadLetters : sumOf(chosen.value, (group) => group.deadLetters))),
-      until: Math.max(now, ...groups.map(({ lastSeenAt }) => lastSeenAt)),
-      ...(groups.length > 0 && { details: <LetterErrors groups={groups} chosen={chosen} now={now} /> }),
-    },
-  );
   return (
     <div class="action-row">
-      {deadLetters > 0 && <ActionButton label={`Replay ${counted(deadLetters, 'dead letter')}`} question={question} />}
+      {deadLetters > 0 && (
+        <ActionButton
+          label={`Replay ${counted(deadLetters, 'dead letter')}`}
+          question={replayGroupsQuestion(kind, name, groups, now, deadLetters)}
+        />
+      )}
       <PauseButton target={{ kind, name }} paused={paused} />
     </div>
   );
+}
+
+/** Asks which dead letters to replay. @param all number of those of the type, absent if the groups are not all of them */
+function replayGroupsQuestion(
+  kind: TypeActionsProps['kind'],
+  type: string,
+  groups: readonly ErrorGroup[],
+  now: number,
+  all = 0,
+): Question {
+  const chosen = signal(groups.length > 1 ? groups.filter((group) => !stillFails(group, now)) : groups);
+  const isAll = (): boolean => all > 0 && chosen.value.length === groups.length;
+  const count = computed(() => (isAll() ? all : sumOf(chosen.value, ({ deadLetters }) => deadLetters)));
+  const until = Math.max(now, ...groups.map(({ lastSeenAt }) => lastSeenAt));
+  return {
+    title: `Replay the dead letters of ${type}?`,
+    effect:
+      kind === 'type'
+        ? 'Each event is handled again, from its first attempt.'
+        : 'Each run goes on at the step that failed.',
+    details: <LetterErrors groups={groups} chosen={chosen} now={now} />,
+    confirm: 'Replay',
+    count,
+    right: 'replay',
+    act: (client, reason, report) => {
+      const parts = isAll() ? [{ type, until }] : chosen.value.map(({ id }) => ({ type, errorGroup: id, until }));
+      return replayPages(client, parts, count.value, reason, report);
+    },
+  };
 }
 
 interface LetterErrorsProps {
@@ -137,16 +160,10 @@ export interface ErrorGroupActionsProps {
 
 /** Replays the dead letters of an error group. */
 export function ErrorGroupActions({ group, now }: ErrorGroupActionsProps): JSX.Element | null {
-  const { id, eventType, workflow, deadLetters } = group;
+  const { eventType, workflow = '', deadLetters } = group;
   if (deadLetters === 0) return null;
-  const type = eventType ?? workflow ?? '';
   const kind = eventType === undefined ? 'workflow' : 'type';
-  const question = replayAllQuestion(kind, type, () => [{ type, errorGroup: id }], {
-    count: signal(deadLetters),
-    until: Math.max(now, group.lastSeenAt),
-    details: <ErrorFacts group={group} count={deadLetters} now={now} />,
-  });
-  return <ActionButton question={question} />;
+  return <ActionButton question={replayGroupsQuestion(kind, eventType ?? workflow, [group], now)} />;
 }
 
 export interface DecideButtonProps {

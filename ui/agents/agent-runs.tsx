@@ -38,11 +38,7 @@ export function AgentRuns({ agent, monitor, query }: AgentRunsProps): JSX.Elemen
           const tokens = runs.filter(isOver).map(({ usage }) => usage.totalTokens);
           const median = tokens.sort((a, b) => a - b)[(tokens.length - 1) >> 1] || Number.POSITIVE_INFINITY;
           return (
-            <ViewTable
-              caption={`Recent runs of ${agent}, newest first`}
-              columns={RUN_COLUMNS}
-              class="is-short agent-runs-table"
-            >
+            <ViewTable caption={`Recent runs of ${agent}, newest first`} columns={RUN_COLUMNS} class="agent-runs-table">
               {runs.map((run) => (
                 <RunRow
                   key={JSON.stringify([run.id, run.service, run.step])}

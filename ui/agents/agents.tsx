@@ -202,10 +202,8 @@ function AgentRow({ agent, uses, isOpen, allTokens, query }: AgentRowProps): JSX
       </ViewTableCell>
       <ViewTableCell label="Runs">
         <Count value={total} />
-        {exceptions.map(({ label, count }) => (
-          <ViewTableNote key={label}>
-            {formatCount(count)} {label}
-          </ViewTableNote>
+        {exceptions.map((exception) => (
+          <ViewTableNote key={exception}>{exception}</ViewTableNote>
         ))}
       </ViewTableCell>
       <ViewTableCell label="Failure rate" isFailed={(failureRatio ?? 0) > 0}>
@@ -277,20 +275,19 @@ export interface RunSummary {
   /** Failed runs divided by all runs; `null` before the first one. */
   readonly failureRatio: number | null;
   /** Numbers of runs with another status than completed, those that have not ended first, in words. */
-  readonly exceptions: readonly { readonly label: string; readonly count: number }[];
+  readonly exceptions: readonly string[];
 }
 
 /** Summarizes the numbers of runs by status. */
 function summarizeRuns({ runs, active = 0, suspended = 0, begun }: AgentOverview): RunSummary {
-  const entries = Object.keys(runs).map((status) => ({ status, count: runs[status] ?? 0 }));
-  const total = sumOf(entries, ({ count }) => count);
+  const total = sumOf(Object.values(runs), (count) => count);
   return {
     total,
     begun: begun ?? total + active + suspended,
     failureRatio: total === 0 ? null : (runs['failed'] ?? 0) / total,
-    exceptions: [{ status: 'running', count: active }, { status: 'suspended', count: suspended }, ...entries]
-      .filter(({ status, count }) => status !== 'completed' && count > 0)
-      .map(({ status, count }) => ({ label: status.replaceAll('_', ' '), count })),
+    exceptions: Object.entries({ running: active, suspended, ...runs })
+      .filter(([status, count]) => status !== 'completed' && count > 0)
+      .map(([status, count]) => `${formatCount(count)} ${status.replaceAll('_', ' ')}`),
   };
 }
 

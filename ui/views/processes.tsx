@@ -103,7 +103,7 @@ function LostProcesses({ lost, now }: { readonly lost: readonly LostProcess[]; r
       title="Lost processes"
       note="1 h · ended without a shutdown"
       columns={['Process', 'Service', 'Release', 'Lost', 'Started']}
-      class="lost-table"
+      class="pairs-table"
       items={lost}
       limit={SHOWN_PROCESSES}
       noun="processes"
@@ -144,7 +144,6 @@ function TypeSlots({ monitor, query }: PartProps): JSX.Element {
       title="Slots of event types"
       note="now, over all processes"
       columns={['Event type', 'Slots taken', 'Pending', 'Oldest']}
-      class="slots-table"
       items={types}
       limit={SHOWN_TYPES}
       noun="event types"
@@ -188,7 +187,7 @@ function Releases({ monitor }: Pick<PartProps, 'monitor'>): JSX.Element {
       title="Releases"
       note="7 d"
       columns={['Release', 'Service', 'Started', 'Ended']}
-      class="releases-table"
+      class="pairs-table"
       items={monitor.store.releases.value.toReversed()}
       limit={10}
       noun="releases"
@@ -266,7 +265,7 @@ function ProcessCells({ process, rows }: { readonly process: Hub; readonly rows:
       <ViewTableCell label="Heap" rows={rows}>
         {heapBytes === undefined ? UNKNOWN : `${formatCount(Math.round(heapBytes / 1_048_576))} MiB`}
       </ViewTableCell>
-      <ViewTableCell label="Loop busy" rows={rows} isFailed={loopBusy !== null && loopBusy > 0.9}>
+      <ViewTableCell label="Loop busy" rows={rows} isFailed={(loopBusy ?? 0) > 0.9}>
         {formatPercent(loopBusy)}
       </ViewTableCell>
     </>

@@ -112,9 +112,10 @@ function Outlook({ schedules, now }: OutlookProps): JSX.Element {
     .flatMap((schedule) => {
       const { dueAt = [], isDense = false } = schedule.outlook ?? {};
       const ahead = dueAt.filter((at) => at >= now && at <= end);
-      return ahead.length === 0 ? [] : { schedule, ahead, isDense };
+      const [first] = ahead;
+      return first === undefined ? [] : { schedule, ahead, first, isDense };
     })
-    .sort((a, b) => (a.ahead[0] ?? 0) - (b.ahead[0] ?? 0));
+    .sort((a, b) => a.first - b.first);
   const [shown, button] = useBounded(due, SHOWN_LANES, 'schedules');
   const placeOf = (at: number): string => `${((at - now) / (end - now)) * 100}%`;
   const firstHour = Math.ceil(now / HOUR_MS) * HOUR_MS;
@@ -132,26 +133,25 @@ function Outlook({ schedules, now }: OutlookProps): JSX.Element {
       </h3>
       {due.length > 0 && (
         <ul>
-          {shown.map(({ schedule, ahead, isDense }) => (
+          {shown.map(({ schedule, ahead, first, isDense }) => (
             <li key={keyOf(schedule)}>
               <span class="outlook-name" title={schedule.name}>
                 {hasFailed(schedule) && <StateLabel state="failed" />} <bdi>{schedule.name}</bdi>
                 <span class="visually-hidden">
                   {' '}
-                  {isDense ? `more than ${ahead.length}` : ahead.length} times, next in{' '}
-                  {formatAhead((ahead[0] ?? now) - now)}
+                  {isDense ? `more than ${ahead.length}` : ahead.length} times, next in {formatAhead(first - now)}
                 </span>
               </span>
               <span class="outlook-lane" aria-hidden="true">
-                {isDense && (
-                  <span class="outlook-dense" style={{ left: placeOf(ahead[0] ?? now) }}>
+                {isDense ? (
+                  <span class="outlook-dense" style={{ left: placeOf(first) }}>
                     {whenText(schedule)}
                   </span>
-                )}
-                {!isDense &&
+                ) : (
                   ahead.map((at) => (
                     <i key={at} class="outlook-due" style={{ left: placeOf(at) }} title={formatTime(at)} />
-                  ))}
+                  ))
+                )}
               </span>
             </li>
           ))}
@@ -213,12 +213,8 @@ function ScheduleRow({ schedule, isOpen, now, query }: ScheduleRowProps): JSX.El
         {storedId !== undefined && <ViewTableNote>set at run time</ViewTableNote>}
       </th>
       <ViewTableCell label="Starts">
-        {emit !== undefined && <TypeLink type={emit} query={query} />}
-        {start !== undefined && (
-          <>
-            workflow <TypeLink kind="workflow" type={start} query={query} />
-          </>
-        )}
+        {emit === undefined && 'workflow '}
+        <TypeLink kind={emit === undefined ? 'workflow' : 'event'} type={emit ?? start ?? ''} query={query} />
         {problems.map((problem) => {
           const { icon, tone, fact } = describeProblem(problem, now);
           return (

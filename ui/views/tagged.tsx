@@ -169,7 +169,7 @@ interface FoundEventsProps {
 
 function FoundEvents({ caption, events, now, query }: FoundEventsProps): JSX.Element {
   return (
-    <ViewTable caption={caption} columns={COLUMNS} class="found-table">
+    <ViewTable caption={caption} columns={COLUMNS}>
       <BoundedRows items={events} limit={SHOWN} noun="events and runs" columns={COLUMNS.length}>
         {({ id, service, kind, type, status, acceptedAt, error }) => (
           <tr key={`${service} ${id}`}>

@@ -1,4 +1,4 @@
-import { screen, within } from '@testing-library/preact';
+import { screen } from '@testing-library/preact';
 import { expect, test } from 'vitest';
 import type { WaitIntrospection } from '../../server/dashboard/protocol.js';
 import { groupBy } from '../shared/lists.js';

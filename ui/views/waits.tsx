@@ -52,7 +52,7 @@ export function Waits({ monitor, navigation }: WaitsProps): JSX.Element {
           <>
             {isTruncated && (
               <p class="muted">
-                {formatCount(new Set(waits.map(runOf)).size)} of {formatCount(suspended)} suspended runs are listed, at
+                {formatCount(new Set(waits.map(({ id, service }) => id + service)).size)} of {formatCount(suspended)} suspended runs are listed, at
                 most 100 of each type.
               </p>
             )}
@@ -105,12 +105,12 @@ export function Waits({ monitor, navigation }: WaitsProps): JSX.Element {
                     }
                     about={
                       <span class="muted">
-                        {' '}
-                        · <bdi>{service}</bdi>
+                        {' · '}
+                        <bdi>{service}</bdi>
                         {step.kind !== 'sleep' && !step.waitsFor?.runId && (
                           <>
-                            {' '}
-                            · <WaitTarget step={step} query={query} />
+                            {' · '}
+                            <WaitTarget step={step} query={query} />
                           </>
                         )}
                       </span>
@@ -259,11 +259,6 @@ function WaitRow({ wait, now, name, children }: WaitRowProps): JSX.Element {
 
 function keyOf({ id, service, step }: WaitIntrospection): string {
   return JSON.stringify([id, service, step.kind, step.name]);
-}
-
-/** Returns the run that waits. Services run an event of their own each. */
-function runOf({ id, service }: WaitIntrospection): string {
-  return id + service;
 }
 
 /** Returns the step of a type or workflow that waits, the service that runs it, and what it waits for unless it is a run. */
