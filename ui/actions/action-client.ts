@@ -171,5 +171,5 @@ function parse(text: string): unknown {
 
 /** Returns a random id. `crypto.randomUUID` is absent on plain HTTP, which private networks often use. */
 function newId(): string {
-  return Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(36)).join('-');
+  return crypto.getRandomValues(new Uint32Array(4)).join('-');
 }

@@ -72,16 +72,19 @@ test('the dialog that replays dead letters has their errors, how many have which
 test.each<[groups: readonly ErrorGroup[], text: string, isDisabled: boolean]>([
   [[groupOf('down', 3, SERVER_NOW), groupOf('late', 2, SERVER_NOW)], 'Replay 0 dead letters', true],
   [[groupOf('down', 5, SERVER_NOW)], 'Replay 5 dead letters', false],
-])('of several errors that all still fail none is chosen, and the only one is', async (errorGroups, text, isDisabled) => {
-  vi.stubGlobal('fetch', async () => Response.json({ user: 'ada', can: ['replay'] }));
-  const api = createFakeApi([eventOf('order.paid', countsOf(3, 9, { deadLetters: 5 }))]);
-  api.details = { errorGroups };
-  const introspection = introspectionOf(api.events, {}, { actions: '/actions' });
-  api.introspection = async () => ({ introspection, sentAt: SERVER_NOW });
-  const page = await openPage(api, '#/events/order.paid');
-  await page.pass(10);
-  await page.click(screen.getByRole('button', { name: 'Replay 5 dead letters' }));
-  const dialog = within(screen.getByRole('dialog', { name: /^Replay the dead letters/, hidden: true }));
-  expect(dialog.getByRole('button', { name: text, hidden: true })).toHaveProperty('disabled', isDisabled);
-  page.close();
-});
+])(
+  'of several errors that all still fail none is chosen, and the only one is',
+  async (errorGroups, text, isDisabled) => {
+    vi.stubGlobal('fetch', async () => Response.json({ user: 'ada', can: ['replay'] }));
+    const api = createFakeApi([eventOf('order.paid', countsOf(3, 9, { deadLetters: 5 }))]);
+    api.details = { errorGroups };
+    const introspection = introspectionOf(api.events, {}, { actions: '/actions' });
+    api.introspection = async () => ({ introspection, sentAt: SERVER_NOW });
+    const page = await openPage(api, '#/events/order.paid');
+    await page.pass(10);
+    await page.click(screen.getByRole('button', { name: 'Replay 5 dead letters' }));
+    const dialog = within(screen.getByRole('dialog', { name: /^Replay the dead letters/, hidden: true }));
+    expect(dialog.getByRole('button', { name: text, hidden: true })).toHaveProperty('disabled', isDisabled);
+    page.close();
+  },
+);

@@ -63,16 +63,14 @@ export interface TypeActionsProps {
 }
 
 /** Actions on an event type or a workflow. */
-export function TypeActions(props: TypeActionsProps): JSX.Element | null {
-  const { kind, name, deadLetters, paused, now } = props;
-  if (useActions() === null) return null;
-  const groups = (props.groups ?? []).filter((group) => group.deadLetters > 0);
+export function TypeActions({ kind, name, deadLetters, paused, groups = [], now }: TypeActionsProps): JSX.Element {
+  const open = groups.filter((group) => group.deadLetters > 0);
   return (
     <div class="action-row">
       {deadLetters > 0 && (
         <ActionButton
           label={`Replay ${counted(deadLetters, 'dead letter')}`}
-          question={replayGroupsQuestion(kind, name, groups, now, deadLetters)}
+          question={replayGroupsQuestion(kind, name, open, now, deadLetters)}
         />
       )}
       <PauseButton target={{ kind, name }} paused={paused} />

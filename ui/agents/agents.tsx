@@ -69,7 +69,7 @@ function AgentTable({ agents, uses, open, query }: AgentTableProps): JSX.Element
     Model: ({ model }) => model,
     Runs: (agent) => summarizeRuns(agent).total,
     'Failure rate': (agent) => summarizeRuns(agent).failureRatio,
-    'Tokens per run': (agent) => perRun(agent.tokenUsage.totalTokens, summarizeRuns(agent).begun),
+    'Tokens per run': (agent) => agent.tokenUsage.totalTokens / summarizeRuns(agent).begun || null,
     'Running p95': ({ durationMs }) => durationMs?.p95 ?? null,
     Tokens: ({ tokenUsage }) => tokenUsage.totalTokens,
     Cost: ({ tokenUsage }) => tokenUsage.cost ?? null,
@@ -181,11 +181,11 @@ function OtherAgents({ verb, names, query }: OtherAgentsProps): JSX.Element | nu
 
 function AgentRow({ agent, uses, isOpen, allTokens, query }: AgentRowProps): JSX.Element {
   const { name, description, model, tools, handoffs = [], tokenUsage, durationMs, approvalsWaiting } = agent;
-  const delegates = agent.delegates.filter((other) => !handoffs.includes(other));
-  const { tokenBudget, costBudget } = agent;
+  const { tokenBudget, costBudget, delegates } = agent;
   const row = useShown<HTMLTableRowElement>(isOpen);
   const { total, begun, failureRatio, exceptions } = summarizeRuns(agent);
   const { totalTokens, cost, cachedTokens, reasoningTokens } = tokenUsage;
+  const average = (tokens: number): string => formatCount(Math.round(tokens / begun));
   return (
     <tr ref={row} data-open={isOpen}>
       <th scope="row">
@@ -194,7 +194,7 @@ function AgentRow({ agent, uses, isOpen, allTokens, query }: AgentRowProps): JSX
         </a>
         {description && <ViewTableNote>{description}</ViewTableNote>}
         {tools.length > 0 && <ViewTableNote>Tools: {tools.join(', ')}</ViewTableNote>}
-        <OtherAgents verb="Delegates to" names={delegates} query={query} />
+        <OtherAgents verb="Delegates to" names={delegates.filter((other) => !handoffs.includes(other))} query={query} />
         <OtherAgents verb="Hands over to" names={handoffs} query={query} />
       </th>
       <ViewTableCell label="Model">
@@ -210,12 +210,10 @@ function AgentRow({ agent, uses, isOpen, allTokens, query }: AgentRowProps): JSX
         {formatPercent(failureRatio)}
       </ViewTableCell>
       <ViewTableCell label="Tokens per run">
-        {averageTokens(totalTokens, begun)}
-        {begun > 0 && cachedTokens !== undefined && (
-          <ViewTableNote>{averageTokens(cachedTokens, begun)} cached</ViewTableNote>
-        )}
+        {begun > 0 ? average(totalTokens) : UNKNOWN}
+        {begun > 0 && cachedTokens !== undefined && <ViewTableNote>{average(cachedTokens)} cached</ViewTableNote>}
         {begun > 0 && reasoningTokens !== undefined && (
-          <ViewTableNote>{averageTokens(reasoningTokens, begun)} reasoning</ViewTableNote>
+          <ViewTableNote>{average(reasoningTokens)} reasoning</ViewTableNote>
         )}
         {tokenBudget !== undefined && <ViewTableNote>budget {formatCount(tokenBudget)}</ViewTableNote>}
       </ViewTableCell>
@@ -289,16 +287,6 @@ function summarizeRuns({ runs, active = 0, suspended = 0, begun }: AgentOverview
       .filter(([status, count]) => status !== 'completed' && count > 0)
       .map(([status, count]) => `${formatCount(count)} ${status.replaceAll('_', ' ')}`),
   };
-}
-
-/** Formats the average number of tokens per run. */
-function averageTokens(tokens: number, runs: number): string {
-  const average = perRun(tokens, runs);
-  return average === null ? UNKNOWN : formatCount(Math.round(average));
-}
-
-function perRun(tokens: number, runs: number): number | null {
-  return runs === 0 ? null : tokens / runs;
 }
 
 /** Event type or workflow step that runs an agent. */

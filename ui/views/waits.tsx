@@ -52,8 +52,8 @@ export function Waits({ monitor, navigation }: WaitsProps): JSX.Element {
           <>
             {isTruncated && (
               <p class="muted">
-                {formatCount(new Set(waits.map(({ id, service }) => id + service)).size)} of {formatCount(suspended)} suspended runs are listed, at
-                most 100 of each type.
+                {formatCount(new Set(waits.map(({ id, service }) => id + service)).size)} of {formatCount(suspended)}{' '}
+                suspended runs are listed, at most 100 of each type.
               </p>
             )}
             <TablePart
