@@ -99,13 +99,15 @@ function AuditRow({ entry, now, query }: { entry: Entry; now: number; query: str
       <ViewTableCell label="Action">
         <strong>{action}</strong>
       </ViewTableCell>
-      <ViewTableCell label="Outcome" isFailed={(outcome?.failed ?? 0) > 0}>
+      <ViewTableCell label="Outcome" isFailed={!!outcome?.failed}>
         <span class={outcome?.done && !outcome.failed ? 'tone-completed' : ''}>{outcomeText(outcome)}</span>
       </ViewTableCell>
       <ViewTableCell label="Target">
         <Target entry={entry} query={query} />
       </ViewTableCell>
-      <ViewTableCell label="Reason">{reason === undefined ? UNKNOWN : <bdi>{reason}</bdi>}</ViewTableCell>
+      <ViewTableCell label="Reason">
+        <bdi>{reason ?? UNKNOWN}</bdi>
+      </ViewTableCell>
     </tr>
   );
 }
@@ -122,38 +124,37 @@ function outcomeText(outcome: Entry['outcome']): string {
 function Target({ entry, query }: { entry: Entry; query: string }): JSX.Element {
   const { action, target } = entry;
   const { id, ids = [], count, type, workflow, schedule, service, requestId, errorGroup, step } = target;
-  const places: readonly (readonly [View, string, string | undefined])[] = [
-    ['events', 'event type', type],
-    ['workflows', 'workflow', workflow],
-    ['schedules', 'schedule', schedule],
-    ['requests', 'request', requestId],
-  ];
-  const names = [
-    service && `service ${service}`,
-    step && `step ${step}`,
-    errorGroup && 'one error',
-    count !== undefined && counted(count, action === 'replay' ? 'dead letter' : 'event'),
+  const parts: readonly (readonly [kind: string, name: string | undefined, view?: View])[] = [
+    ['event type', type, 'events'],
+    ['workflow', workflow, 'workflows'],
+    ['schedule', schedule, 'schedules'],
+    ['request', requestId, 'requests'],
+    ['service', service],
+    ['step', step],
   ];
   const shown = id === undefined ? ids.slice(0, 3) : [id];
   const noun = workflow === undefined ? 'event' : 'run';
   return (
     <>
-      {places.map(
-        ([view, kind, name]) =>
+      {parts.map(
+        ([kind, name, view]) =>
           name !== undefined && (
-            <ViewTableNote key={view}>
+            <ViewTableNote key={kind}>
               {kind}{' '}
-              <a href={viewPath(view, name) + query}>
+              {view === undefined ? (
                 <bdi>{name}</bdi>
-              </a>
+              ) : (
+                <a href={viewPath(view, name) + query}>
+                  <bdi>{name}</bdi>
+                </a>
+              )}
             </ViewTableNote>
           ),
       )}
-      {names.filter(Boolean).map((name) => (
-        <ViewTableNote key={name}>
-          <bdi>{name}</bdi>
-        </ViewTableNote>
-      ))}
+      {errorGroup !== undefined && <ViewTableNote>one error</ViewTableNote>}
+      {count !== undefined && (
+        <ViewTableNote>{counted(count, action === 'replay' ? 'dead letter' : 'event')}</ViewTableNote>
+      )}
       {shown.map((each) => (
         <ViewTableNote key={each}>
           {noun} <IdLink id={each} name={noun} query={query} />

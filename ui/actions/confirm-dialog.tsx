@@ -120,7 +120,7 @@ export function ConfirmDialog({ question, actions, onDone, onClose }: ConfirmDia
       >
         {choice !== undefined && isOpen && (
           <label class="action-reason">
-            <span>{choice.label}</span>
+            {choice.label}
             <select disabled={isBusy} value={chosen} onChange={({ currentTarget }) => setChosen(currentTarget.value)}>
               {choice.options.map((option) => (
                 <option key={option}>{option}</option>
@@ -130,9 +130,7 @@ export function ConfirmDialog({ question, actions, onDone, onClose }: ConfirmDia
         )}
         {isOpen && (
           <label class="action-reason">
-            <span>
-              Reason{needsReason ? '' : ' (optional)'}, for the audit{refuse && ' and the model'}
-            </span>
+            Reason{needsReason ? '' : ' (optional)'}, for the audit{refuse && ' and the model'}
             <textarea
               rows={2}
               maxLength={512}

@@ -206,7 +206,7 @@ function AgentRow({ agent, uses, isOpen, allTokens, query }: AgentRowProps): JSX
           <ViewTableNote key={exception}>{exception}</ViewTableNote>
         ))}
       </ViewTableCell>
-      <ViewTableCell label="Failure rate" isFailed={(failureRatio ?? 0) > 0}>
+      <ViewTableCell label="Failure rate" isFailed={!!failureRatio}>
         {formatPercent(failureRatio)}
       </ViewTableCell>
       <ViewTableCell label="Tokens per run">

@@ -117,7 +117,9 @@ function LostProcesses({ lost, now }: { readonly lost: readonly LostProcess[]; r
             </ViewTableNote>
           </th>
           <ViewTableCell label="Service">{service}</ViewTableCell>
-          <ViewTableCell label="Release">{release === undefined ? UNKNOWN : <Name>{release}</Name>}</ViewTableCell>
+          <ViewTableCell label="Release">
+            <Name>{release ?? UNKNOWN}</Name>
+          </ViewTableCell>
           <ViewTableCell label="Lost" isFailed>
             {formatAgo(now - lostAt)}
             <ViewTableNote>
@@ -288,7 +290,9 @@ function HubCells({ hub, registrations, now, query, pauses }: HubCellsProps): JS
         />
         <ViewTableNote>hub {id}</ViewTableNote>
       </th>
-      <ViewTableCell label="Release">{release === undefined ? UNKNOWN : <Name>{release}</Name>}</ViewTableCell>
+      <ViewTableCell label="Release">
+        <Name>{release ?? UNKNOWN}</Name>
+      </ViewTableCell>
       <ViewTableCell label="Slots taken">
         <Slots taken={active} all={slots} />
         {isolated !== undefined && (
