@@ -132,7 +132,6 @@ export function ConfirmDialog({ question, actions, onDone, onClose }: ConfirmDia
           <label class="action-reason">
             Reason{needsReason ? '' : ' (optional)'}, for the audit{refuse && ' and the model'}
             <textarea
-              rows={2}
               maxLength={512}
               required={needsReason}
               disabled={isBusy}

@@ -25,11 +25,13 @@ function carryOut(right: Right, fields: ActionFields, done: string): Pick<Questi
   };
 }
 
-const kindNames = { type: 'event type', workflow: 'workflow', schedule: 'schedule', service: 'service' } as const;
+function nameOf(kind: Target['kind']): string {
+  return kind === 'type' ? 'event type' : kind;
+}
 
 export function pauseQuestion({ kind, name }: Target): Question {
   return {
-    title: `Pause the ${kindNames[kind]} ${name}?`,
+    title: `Pause the ${nameOf(kind)} ${name}?`,
     effect: `Nothing of it starts in any service until it is resumed. What runs finishes, and events are still accepted.`,
     confirm: 'Pause',
     needsReason: true,
@@ -39,7 +41,7 @@ export function pauseQuestion({ kind, name }: Target): Question {
 
 export function resumeQuestion({ kind, name }: Target): Question {
   return {
-    title: `Resume the ${kindNames[kind]} ${name}?`,
+    title: `Resume the ${nameOf(kind)} ${name}?`,
     effect: 'What waits for it starts at once, within its limits.',
     confirm: 'Resume',
     right: 'resume',

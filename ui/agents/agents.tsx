@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { AgentOverview } from '../../server/dashboard/protocol.js';
 import { HourBars } from '../charts/hour-bars.js';
-import { formatDuration, formatPercentile } from '../format/duration.js';
+import { formatDuration, formatPercentile, HOUR } from '../format/duration.js';
 import { counted, formatCost, formatCount, formatPercent, UNKNOWN } from '../format/number.js';
 import { Segments } from '../shared/choices.js';
 import { Count, ShareBar } from '../shared/counts.js';
@@ -92,8 +92,6 @@ function AgentTable({ agents, uses, open, query }: AgentTableProps): JSX.Element
   );
 }
 
-const HOUR_MS = 3_600_000;
-
 const SPENDINGS = ['tokens', 'cost', 'runs'] as const;
 const SPENDING_LABEL: Record<(typeof SPENDINGS)[number], string> = { tokens: 'Tokens', cost: 'Cost', runs: 'Runs' };
 
@@ -111,10 +109,10 @@ function AgentSpending({ agents, now }: AgentSpendingProps): JSX.Element {
     const paid = hours.filter(({ tokens }) => tokens > 0);
     return paid.some(({ cost }) => cost === undefined) ? null : sumOf(paid, ({ cost = 0 }) => cost);
   };
-  const current = Math.floor(now / HOUR_MS) * HOUR_MS;
-  const bars = Array.from({ length: 24 }, (_, index) => current - (23 - index) * HOUR_MS).map((at) => ({
+  const current = Math.floor(now / HOUR) * HOUR;
+  const bars = Array.from({ length: 24 }, (_, index) => current - (23 - index) * HOUR).map((at) => ({
     at,
-    endAt: at + HOUR_MS,
+    endAt: at + HOUR,
     value: valueAt(at),
   }));
   const format = (value: number): string =>

@@ -2,7 +2,7 @@ import { UNKNOWN } from './number.js';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
-const HOUR = 60 * MINUTE;
+export const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
 /** Formats a measured or configured duration: "<1 ms", "850 ms", "1.25 s", "1 min 30 s", "2 h 5 min", "3 d". */

@@ -4,7 +4,7 @@ import { PauseButton } from '../actions/subject-actions.js';
 import type { Schedule } from '../api/decode-introspection.js';
 import type { Outlook as DueTimes, Outcome as LastOutcome } from '../api/decode-views.js';
 import { formatTick, formatTime } from '../format/clock-time.js';
-import { formatAgo, formatAhead, formatDuration } from '../format/duration.js';
+import { formatAgo, formatAhead, formatDuration, HOUR } from '../format/duration.js';
 import { formatCount, UNKNOWN } from '../format/number.js';
 import { Icon } from '../shared/icon.js';
 import { IdLink, TypeLink } from '../shared/links.js';
@@ -95,7 +95,6 @@ function hasFailed({ outlook }: ShownSchedule): boolean {
   return outlook?.last?.status === 'failed';
 }
 
-const HOUR_MS = 3_600_000;
 const OUTLOOK_HOURS = 12;
 /** Number of schedules in the line of time before the user asks for all: those that are due first. */
 const SHOWN_LANES = 12;
@@ -107,7 +106,7 @@ interface OutlookProps {
 
 /** Line of the next 12 hours, with a mark at each due time. */
 function Outlook({ schedules, now }: OutlookProps): JSX.Element {
-  const end = now + OUTLOOK_HOURS * HOUR_MS;
+  const end = now + OUTLOOK_HOURS * HOUR;
   const due = schedules
     .flatMap((schedule) => {
       const { dueAt = [], isDense = false } = schedule.outlook ?? {};
@@ -118,9 +117,9 @@ function Outlook({ schedules, now }: OutlookProps): JSX.Element {
     .sort((a, b) => a.first - b.first);
   const [shown, button] = useBounded(due, SHOWN_LANES, 'schedules');
   const placeOf = (at: number): string => `${((at - now) / (end - now)) * 100}%`;
-  const firstHour = Math.ceil(now / HOUR_MS) * HOUR_MS;
+  const firstHour = Math.ceil(now / HOUR) * HOUR;
   // The label of a last one would stand over the edge.
-  const hours = Array.from({ length: OUTLOOK_HOURS - 1 }, (_, index) => firstHour + index * HOUR_MS);
+  const hours = Array.from({ length: OUTLOOK_HOURS - 1 }, (_, index) => firstHour + index * HOUR);
   return (
     <section class="card outlook" aria-labelledby="outlook-title">
       <h3 id="outlook-title">
