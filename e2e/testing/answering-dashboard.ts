@@ -52,6 +52,8 @@ export function respondWith(answers: Answers, now: () => number): Interceptor {
     const url = new URL(req.url ?? '/', 'http://localhost');
     if (url.pathname === '/api/introspection') {
       if (url.searchParams.has('request')) return send(answers.request(now()));
+      const agent = url.searchParams.get('agent');
+      if (agent !== null) return send(answers.agentRuns(agent, now()));
       const [from, to] = [url.searchParams.get('from'), url.searchParams.get('to')];
       if (from !== null) return send(answers.range(Number(from), Number(to)));
       const body = answers.introspection(now());

@@ -1,4 +1,10 @@
-import type { AgentOverview, Counts, RunIntrospection, WorkflowOverview } from '../../server/dashboard/protocol.js';
+import type {
+  AgentOverview,
+  AgentRunsBody,
+  Counts,
+  RunIntrospection,
+  WorkflowOverview,
+} from '../../server/dashboard/protocol.js';
 
 /** Returns a workflow with runs in every state. */
 export function workflowAnswer(metrics: Counts, now: number): WorkflowOverview {
@@ -53,8 +59,41 @@ function runAnswer(
   };
 }
 
-/** Agent with every field that the page shows. */
-export const AGENT: AgentOverview = {
+const HOUR_MS = 3_600_000;
+
+/** Returns an agent with every field that the page shows. */
+export function agentAnswer(now: number): AgentOverview {
+  const current = Math.floor(now / HOUR_MS) * HOUR_MS;
+  return {
+    ...AGENT,
+    active: 0,
+    suspended: 0,
+    begun: 243,
+    approvalsWaiting: 0,
+    hours: Array.from({ length: 24 }, (_, index) => {
+      const runs = 8 + ((index * 7) % 5);
+      return { at: current - (23 - index) * HOUR_MS, runs, tokens: runs * 1_848, cost: runs * 0.0058 };
+    }),
+  };
+}
+
+/** Returns the recent runs of an agent. */
+export function agentRunsAnswer(agent: string, now: number): AgentRunsBody {
+  const runs = Array.from({ length: 6 }, (_, index): AgentRunsBody['runs'][number] => {
+    const id = `3c9d5e7${index}-2b8e-4f6a-9d1c-5a7b9c3e1f0${index}`;
+    const startedAt = now - (index + 1) * 340_000;
+    const [promptTokens, completionTokens] = [1_640 + 40 * index, 200 + 12 * index];
+    return {
+      ...{ id, kind: 'event', type: 'ticket.created', service: 'shop', requestId: id, step: '', steps: [] },
+      ...{ status: index === 4 ? 'failed' : 'completed', startedAt, lastAt: startedAt + 2_400, turns: 2, toolCalls: 1 },
+      usage: { promptTokens, completionTokens, totalTokens: promptTokens + completionTokens, cost: 0.0058 },
+      ...(index === 4 && { error: { name: 'ModelError', message: 'the vendor is overloaded' } }),
+    };
+  });
+  return { protocol: 2, now, agent, runs };
+}
+
+const AGENT: AgentOverview = {
   name: 'triage',
   description: 'Sorts tickets by subject and urgency.',
   model: 'small-1',

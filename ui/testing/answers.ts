@@ -1,4 +1,5 @@
 import type {
+  AgentRunsBody,
   Counts,
   ErrorGroup,
   EventBody,
@@ -13,7 +14,7 @@ import type {
   RequestBody,
 } from '../../server/dashboard/protocol.js';
 import { recentAnswer, requestAnswer } from './answer-request.js';
-import { AGENT, workflowAnswer } from './answer-workflows.js';
+import { agentAnswer, agentRunsAnswer, workflowAnswer } from './answer-workflows.js';
 import { LOADS, type Load } from './loads.js';
 
 /** Bodies of a hub with a week of history, four failing types and other problems, as the handler would send them. */
@@ -22,6 +23,7 @@ export interface Answers {
   event(type: string, now: number): EventBody;
   range(from: number, to: number): RangeBody;
   request(now: number): RequestBody;
+  agentRuns(agent: string, now: number): AgentRunsBody;
 }
 
 const MINUTE_MS = 60_000;
@@ -207,6 +209,7 @@ export function createAnswers(startedAt: number, badSince: number, loads: readon
   };
   return {
     request: requestAnswer,
+    agentRuns: agentRunsAnswer,
     introspection(now) {
       const events = loads.map((load) => event(load, now));
       const found = problems(events, now);
@@ -242,7 +245,7 @@ export function createAnswers(startedAt: number, badSince: number, loads: readon
         },
         events,
         workflows: [workflowAnswer(metrics({ type: 'fulfil', perMinute: 20, failing: [0.1, 0] }, now), now)],
-        agents: [AGENT],
+        agents: [agentAnswer(now)],
       };
     },
     event(type, now) {
