@@ -361,7 +361,9 @@ test('an approval shows the arguments of its call, and is decided on the page', 
   await page.getByRole('button', { name: 'Decide' }).click();
   await expect(page.getByRole('dialog')).toContainText('"cents": 9900');
   await expect(page.getByRole('dialog')).toContainText('refund please');
-  await expect(page.getByRole('dialog')).toContainText(/Since.*, until .*\d\d:\d\d.* \(in .*\), then it counts as refused/);
+  await expect(page.getByRole('dialog')).toContainText(
+    /Since.*, until .*\d\d:\d\d.* \(in .*\), then it counts as refused/,
+  );
   await expectAccessible(page);
   await confirm(page, 'Approve', 'Approved.', 'within the limit');
   await expect.poll(async () => (await hub.metrics('ticket.opened')).completed).toBe(1);

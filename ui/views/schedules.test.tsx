@@ -49,11 +49,15 @@ test('a schedule whose event type is stuck says so, above the others', async () 
     const health = { ...response.introspection.health, problems: [{ ...stuck, eventType: 'report' }] };
     return { ...response, introspection: { ...response.introspection, schedules, health } };
   };
+  // Its own last event is not the one that waits.
+  const last = { id: 'a', kind: 'event', status: 'completed' } as const;
+  const outlook = { service: 'shop', name: 'nightly report', isDense: false, dueAt: [], last };
+  api.outlooks = async () => ({ now: SERVER_NOW, schedules: [outlook] });
   const page = await openPage(api, '#/schedules');
   const starts = screen
     .getAllByRole('row')
     .flatMap((row) => row.querySelector('[data-label="Starts"]')?.textContent?.trim() ?? []);
-  expect(starts).toEqual(['report the oldest event waits for 8 min', 'mail']);
+  expect(starts).toEqual(['report the oldest event waits for 8 min, not the last of this schedule', 'mail']);
   page.close();
 });
 
