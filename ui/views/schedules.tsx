@@ -220,7 +220,9 @@ function ScheduleRow({ schedule, isOpen, now, query }: ScheduleRowProps): JSX.El
             <ViewTableNote key={problemKey(problem)}>
               <span class={`tone-${tone}`}>
                 <Icon name={icon} /> {fact}
-                {last?.status === 'completed' && problem.kind === 'oldest-pending' && ', not the last of this schedule'}
+                {last?.status === 'completed' && problem.kind === 'oldest-pending' && (
+                  <ViewTableNote>not the last of this schedule</ViewTableNote>
+                )}
               </span>
             </ViewTableNote>
           );
