@@ -51,12 +51,13 @@ export default defineConfig(({ command, mode }) => {
       // Constants that are inlined, or stay `const`, compress better than the `var` of a module's own scope.
       rolldownOptions: {
         transform: {
-          define: shortGlobals,
+          define: { ...shortGlobals, 'window.__PREACT_SIGNALS_DEVTOOLS__': 'false' },
           inject: Object.fromEntries(
             Object.values(shortGlobals).map((name) => [name, [join(root, 'short-globals.ts'), name]]),
           ),
         },
         optimization: { inlineConst: true },
+        treeshake: { propertyReadSideEffects: false, unknownGlobalSideEffects: false },
         output: { topLevelVar: false },
       },
     },
