@@ -132,7 +132,7 @@ function ConnectionMenu({ monitor, navigation, actions }: ConnectionMenuProps): 
       {fact !== '' && <span class="connection-fact"> {fact}</span>}
     </>
   );
-  if (connection.kind === 'snapshot') return <span class="connection is-snapshot">{state}</span>;
+  if (connection.kind === 'snapshot') return <span class="connection">{state}</span>;
   return (
     <Menu
       class={`connection is-${connection.kind}`}
@@ -242,7 +242,7 @@ function facts({ transport, version, startedAt }: HubInfo, serverNow: number): s
 /** Logo of the product, the same as the favicon. */
 function Logo(): JSX.Element {
   return (
-    <svg class="logo" viewBox="0 0 16 16" aria-hidden="true">
+    <svg class="logo" viewBox="0 0 16 16" aria-hidden>
       <rect width="16" height="16" rx="4" />
       <path d="M4.5 3.5v9M11.5 3.5v9M4.5 8h7" />
     </svg>

@@ -111,7 +111,7 @@ export function Palette({ store, navigation, actions, onClose }: PaletteProps): 
         {[...groups].map(([kind, items]) => (
           // biome-ignore lint/a11y/useSemanticElements: a list box has groups of options.
           <div key={kind} role="group" aria-label={kind}>
-            <p class="view-table-note" aria-hidden="true">
+            <p class="view-table-note" aria-hidden>
               {kind}
             </p>
             {items.map((item) => {
@@ -138,7 +138,7 @@ export function Palette({ store, navigation, actions, onClose }: PaletteProps): 
         ))}
       </div>
       {found.length === 0 && <p class="view-table-note">Nothing matches.</p>}
-      <p class="view-table-note" aria-hidden="true">
+      <p class="view-table-note" aria-hidden>
         <kbd>↵</kbd> open
       </p>
     </dialog>

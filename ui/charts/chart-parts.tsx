@@ -105,7 +105,7 @@ export function chartTitle(mode: ChartMode, points: readonly Point[]): string {
 /** Names and looks of the lines of a chart. Tooltip and table say the same to screen readers. */
 export function ChartLegend({ mode }: { mode: ChartMode }): JSX.Element {
   return (
-    <ul class={`legend is-${mode}`} aria-hidden="true">
+    <ul class={`legend is-${mode}`} aria-hidden>
       {mode === 'latency' ? (
         <>
           <li class="tone-completed">

@@ -33,7 +33,7 @@ export function HourBars({ label, bars, now, format }: HourBarsProps): JSX.Eleme
   return (
     <>
       <div class="hour-bars" role="img" aria-label={`${label}, ${max > 0 ? 'at most ' : ''}${top}`}>
-        <span class="hour-max" aria-hidden="true">
+        <span class="hour-max" aria-hidden>
           {top}
         </span>
         {bars.map(({ at, endAt, value }, index) => (
@@ -44,7 +44,7 @@ export function HourBars({ label, bars, now, format }: HourBarsProps): JSX.Eleme
           >
             <i
               class="hour-fill"
-              style={{ blockSize: max === 0 ? '0' : `${((value ?? 0) / max) * 100}%` }}
+              style={{ height: max === 0 ? '0' : `${((value ?? 0) / max) * 100}%` }}
               data-any={(value ?? 0) > 0}
             />
             {(index % LABEL_EVERY === 0 || endAt > now) && (

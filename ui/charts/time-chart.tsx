@@ -80,7 +80,7 @@ export function TimeChart(props: TimeChartProps): JSX.Element {
   const isRare = per === '/s' && shape.failedTop < 1;
   return (
     <div class="chart" style={{ '--plot': `${height}px`, paddingBlockStart: `${names}px` }}>
-      <div class="chart-scale" aria-hidden="true">
+      <div class="chart-scale" aria-hidden>
         <span>
           {scaleText(shape.top)}
           {mode === 'count' && per}
@@ -114,7 +114,7 @@ export function TimeChart(props: TimeChartProps): JSX.Element {
       >
         <span class="chart-unknown" style={{ width: `${shape.unknownUntil}px` }} />
         {width > 0 && (
-          <svg viewBox={`0 0 ${width} ${total}`} width={width} height={total} aria-hidden="true">
+          <svg viewBox={`0 0 ${width} ${total}`} width={width} height={total} aria-hidden>
             <path class="chart-grid" d={`M0 .5H${width}M0 ${height / 2 + 0.5}H${width}`} />
             <path class="chart-base" d={`M0 ${height + 0.5}H${width}M0 ${total - 0.5}H${width}`} />
             <path class="chart-yesterday" d={shape.yesterday} />
@@ -166,7 +166,7 @@ export function TimeChart(props: TimeChartProps): JSX.Element {
           />
         )}
       </div>
-      <div class="chart-time" aria-hidden="true">
+      <div class="chart-time" aria-hidden>
         {ticks.map((at) => {
           const x = xOf(at);
           return (
@@ -226,7 +226,7 @@ export interface ChartTooltipProps {
 function ChartTooltip({ point, before, now, x, isFlipped, selected }: ChartTooltipProps): JSX.Element {
   const { at, endAt, coveredMs, isCurrent } = point;
   return (
-    <div class="chart-tooltip" style={{ left: `${x}px` }} data-flipped={isFlipped} aria-hidden="true">
+    <div class="chart-tooltip" style={{ left: `${x}px` }} data-flipped={isFlipped} aria-hidden>
       <p class="chart-tooltip-head">
         {selected === undefined ? formatPeriod(at, endAt, now) : `Select ${selected}`}
         {selected === undefined && isCurrent && <span class="muted"> so far</span>}

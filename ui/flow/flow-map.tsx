@@ -35,7 +35,7 @@ export function FlowMap({ graph, navigation, now }: FlowGraphProps): JSX.Element
             <bdi>{service === '' ? 'Not handled' : service}</bdi>
           </div>
         ))}
-        <svg class="flow-edges" viewBox={`0 0 ${layout.width} ${layout.height}`} aria-hidden="true">
+        <svg class="flow-edges" viewBox={`0 0 ${layout.width} ${layout.height}`} aria-hidden>
           {/* In the colour of its edge; in browsers without `context-stroke`, in that of the map. */}
           <marker id="flow-head" markerUnits="userSpaceOnUse" overflow="visible">
             <path d={`M0-5 ${HEAD_LENGTH} 0 0 5Z`} fill="context-stroke" />
@@ -57,7 +57,7 @@ export function FlowMap({ graph, navigation, now }: FlowGraphProps): JSX.Element
             })
             .reverse()}
         </svg>
-        <div ref={dots} class="flow-dots" aria-hidden="true" />
+        <div ref={dots} class="flow-dots" aria-hidden />
         <ul aria-label="Event types, workflows and schedules">
           {layout.nodes.map(({ node: { id }, ...place }) => {
             const node = nodeOf.get(id);

@@ -14,7 +14,7 @@ export interface ChoicesProps<T extends string> {
 export function Choices<T extends string>(choices: ChoicesProps<T>): JSX.Element {
   return (
     <div class="choices">
-      <span class="view-table-note" aria-hidden="true">
+      <span class="view-table-note" aria-hidden>
         {choices.label}
       </span>
       <Segments {...choices} />

@@ -29,7 +29,7 @@ export type IconName = keyof typeof PATHS;
 /** Decorative icon beside a text that says the same. */
 export function Icon({ name }: { name: IconName }): JSX.Element {
   return (
-    <svg class={`icon icon-${name}`} viewBox="0 0 16 16" aria-hidden="true">
+    <svg class={`icon icon-${name}`} viewBox="0 0 16 16" aria-hidden>
       <path d={PATHS[name]} />
     </svg>
   );

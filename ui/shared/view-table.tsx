@@ -163,7 +163,7 @@ export function BoundedRows<T>({ items, limit, noun, columns, children }: Bounde
     <>
       {shown.map(children)}
       {button && (
-        <tr class="more-row">
+        <tr>
           <td colSpan={columns}>{button}</td>
         </tr>
       )}

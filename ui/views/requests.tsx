@@ -145,7 +145,7 @@ function Trace({ trace, id, transport, query }: TraceProps): JSX.Element {
                 {isCut ? 'Show waits' : 'Collapse waits'}
               </button>
             )}
-            <p class="keys trace-keys" aria-hidden="true">
+            <p class="keys trace-keys" aria-hidden>
               <span>waited</span>
               <span class="is-suspended">waits now</span>
               {axis.cuts[0] && <span class="is-cut">wait cut out</span>}
@@ -328,7 +328,7 @@ function TraceOverview({ rows, span, zoom, onZoom }: TraceOverviewProps): JSX.El
       aria-valuetext={`${formatDuration(timeAt(at) - span.from)}: ${formatCount(Math.ceil(counts[at] ?? 0))} run`}
       {...crosshair.handlers}
     >
-      <svg viewBox={`0 0 ${BUCKETS} ${OVERVIEW_HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
+      <svg viewBox={`0 0 ${BUCKETS} ${OVERVIEW_HEIGHT}`} preserveAspectRatio="none" aria-hidden>
         <path class="trace-busy" d={`M0 ${OVERVIEW_HEIGHT}${bars.join('')}V${OVERVIEW_HEIGHT}`} />
         <rect class="chart-selection" x={first} width={last + 1 - first} height={OVERVIEW_HEIGHT} />
       </svg>

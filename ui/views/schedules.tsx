@@ -141,7 +141,7 @@ function Outlook({ schedules, now }: OutlookProps): JSX.Element {
                   {isDense ? `more than ${ahead.length}` : ahead.length} times, next in {formatAhead(first - now)}
                 </span>
               </span>
-              <span class="outlook-lane" aria-hidden="true">
+              <span class="outlook-lane" aria-hidden>
                 {isDense ? (
                   <span class="outlook-dense" style={{ left: placeOf(first) }}>
                     {whenText(schedule)}
@@ -154,7 +154,7 @@ function Outlook({ schedules, now }: OutlookProps): JSX.Element {
               </span>
             </li>
           ))}
-          <li class="outlook-axis" aria-hidden="true">
+          <li class="outlook-axis" aria-hidden>
             <span class="outlook-name" />
             <span class="outlook-lane">
               {hours.map((at) => (

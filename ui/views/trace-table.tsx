@@ -89,7 +89,7 @@ function AxisTexts({ marks }: Pick<RowProps, 'marks'>): JSX.Element {
   const line = useRef<HTMLSpanElement>(null);
   const width = useWidth(line, 'rem');
   return (
-    <span ref={line} class="trace-tick" aria-hidden="true">
+    <span ref={line} class="trace-tick" aria-hidden>
       {fitMarks(marks, (100 * CHARACTER_REM) / width).map(({ left, text }) => (
         <span key={left} style={{ left: `${left}%`, translate: `-${left}%` }}>
           {text}
@@ -147,7 +147,7 @@ function Row({ row, index, axis, marks, onToggle, isSelected, query }: RowProps)
       </td>
       <Time label="waited" ms={waitedMs} />
       <Time label="ran" ms={ranMs} />
-      <td class="trace-bars" aria-hidden="true">
+      <td class="trace-bars" aria-hidden>
         {marks.map(({ left, isCut }) => (
           <i key={left} class={isCut ? 'trace-cut' : 'trace-line'} style={{ left: `${left}%` }} />
         ))}

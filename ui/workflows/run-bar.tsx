@@ -42,7 +42,7 @@ export function RunBar({ run, serverNow }: RunBarProps): JSX.Element {
             {isNamed ? (
               <>
                 <span class="visually-hidden">{text}</span>
-                <span aria-hidden="true" class="run-segment-name">
+                <span aria-hidden class="run-segment-name">
                   {name}
                 </span>
               </>

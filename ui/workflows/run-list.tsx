@@ -51,7 +51,7 @@ export function RunList({ runs, limit, serverNow, query }: RunListProps): JSX.El
   };
   return (
     <>
-      <p class="run-line run-head" aria-hidden="true">
+      <p class="run-line run-head" aria-hidden>
         <span>Status</span>
         <span>Run</span>
         <span class="keys run-keys">

@@ -60,7 +60,7 @@ export function WorkflowGraph({ workflow, steps, stages, query }: WorkflowGraphP
     <div ref={box} class="graph-box" {...(width > available && { tabIndex: 0, role: 'group', 'aria-label': 'Graph' })}>
       <div class="graph" style={{ width: `${width}rem`, height: `${height}rem` }}>
         {kept('', [place, followUpClasses, ...steps.map(({ status }) => status)].join(), () => (
-          <svg class="graph-lines" viewBox={`0 0 ${width} ${height}`} aria-hidden="true">
+          <svg class="graph-lines" viewBox={`0 0 ${width} ${height}`} aria-hidden>
             <rect class="graph-frame" {...frame} rx="0.625" />
             {layout.stepArrows.map((line, index) => (
               <path key={index} class={`arrow ${steps[index]?.status === 'active' ? 'is-active' : ''}`} d={line} />
