@@ -17,6 +17,13 @@ const shortGlobals = {
   'JSON.stringify': 'toJson',
 };
 
+/** What the libraries ask of a browser. */
+const facts = {
+  'typeof window': '"object"',
+  'typeof requestAnimationFrame': '"function"',
+  'window.__PREACT_SIGNALS_DEVTOOLS__': 'false',
+};
+
 /** Builds the page into one HTML file. The development server proxies the JSON routes to a running dashboard. */
 export default defineConfig(({ command, mode }) => {
   const { HUBLINE_API = 'http://127.0.0.1:4000' } = loadEnv(mode, root, 'HUBLINE_');
@@ -51,7 +58,7 @@ export default defineConfig(({ command, mode }) => {
       // Constants that are inlined, or stay `const`, compress better than the `var` of a module's own scope.
       rolldownOptions: {
         transform: {
-          define: { ...shortGlobals, 'window.__PREACT_SIGNALS_DEVTOOLS__': 'false' },
+          define: { ...shortGlobals, ...facts },
           inject: Object.fromEntries(
             Object.values(shortGlobals).map((name) => [name, [join(root, 'short-globals.ts'), name]]),
           ),

@@ -84,7 +84,7 @@ test.describe('what a screen reader reads of a hub in trouble', { tag: '@any-wid
             - definition: shop
           - table "Events, runs, attempts and steps of the request, as a tree":
             - rowgroup:
-              - row /Name Status Waited Ran 0 to 1 min 35 s, 12.9 s cut out, 20 s cut out, 33.* s cut out/
+              - row /Name Status Waited Ran 0 to 1 min 35 s, cut 12.9 s, cut 20 s, cut 33.* s/
             - rowgroup:
               - 'row "Level 1: order.created Completed 400 ms 2.5 s"'
               - 'row "Level 2: payment.requested card declined: order 1048 of 9920 Failed 19 s 9.1 s"'

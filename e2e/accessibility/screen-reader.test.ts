@@ -189,7 +189,7 @@ const fulfilRuns = `
             - 'listitem /ship: failed/'
           - paragraph:
             - strong: FatalError
-            - text: no such address`;
+            - text: "in ship: no such address"`;
 
 test('workflows: a table with row headers', { tag: '@any-width' }, async ({ page, serve }) => {
   await page.setViewportSize({ width: 1_280, height: 800 });

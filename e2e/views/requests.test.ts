@@ -171,7 +171,7 @@ test.describe('in a shop on Redis', () => {
     await expect(traceRow(page, 'Attempt 2')).toContainText('card declined in attempt 2');
     await expect(traceRow(page, 'pick')).toContainText('Completed');
     await expect(traceRow(page, 'ship')).toContainText('no such address');
-    await expect(traceRow(page, 'turn 1')).toContainText('1,640 in, 212 out · cost 0.0021');
+    await expect(traceRow(page, 'turn 1')).toContainText('1,640 in 212 out · cost 0.0021');
     // The model of all turns stands once, above the table.
     await expect(page.locator(built('.request-card'))).toContainText('Modelsmall-1');
     await expect(traceRow(page, 'turn 1')).not.toContainText('small-1');

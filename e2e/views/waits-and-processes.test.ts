@@ -102,7 +102,7 @@ test('waits show run, tool, start, time limit and the code that approves', async
 
   await approval.getByRole('link', { name: id.slice(0, 8) }).click();
   await expect(page.getByRole('heading', { name: /^ticket\.opened in request [\da-f]{8}-/ })).toBeVisible();
-  await expect(page.getByRole('row', { name: /turn 3/ })).toContainText('1,640 in, 212 out · cost 0.0021');
+  await expect(page.getByRole('row', { name: /turn 3/ })).toContainText('1,640 in 212 out · cost 0.0021');
   await page.goBack();
   await hub.emit(decided, { approvalId, approved: true });
   await expect(page.getByRole('heading', { name: 'Approvals' })).toBeHidden();
@@ -296,7 +296,7 @@ test('new views: headings, tables with captions, and a text for each state', { t
               - link "ticket.opened"
               - link "${short}"
               - button "Copy the event id ${short}"
-              - text: agent
+              - text: /turn \\d+ \\/ refund · agent/
               - link "support"
             - cell /now|ago/
             - cell /in 2 h/

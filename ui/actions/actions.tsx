@@ -68,7 +68,7 @@ export function ActionButton({ question, label = question.confirm }: ActionButto
   const actions = useActions();
   if (actions?.may(question.right) !== true) return null;
   return (
-    <button type="button" class="button" onClick={() => actions.ask(question)}>
+    <button type="button" class="button" title={question.title} onClick={() => actions.ask(question)}>
       {label}
     </button>
   );

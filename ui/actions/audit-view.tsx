@@ -153,11 +153,11 @@ function Target({ entry, query }: { entry: Entry; query: string }): JSX.Element 
       )}
       {errorGroup !== undefined && <ViewTableNote>one error</ViewTableNote>}
       {count !== undefined && (
-        <ViewTableNote>{counted(count, action === 'replay' ? 'dead letter' : 'event')}</ViewTableNote>
+        <ViewTableNote>{counted(count, action === 'replay' ? 'dead letter' : 'target')}</ViewTableNote>
       )}
       {shown.map((each) => (
         <ViewTableNote key={each}>
-          {noun} <IdLink id={each} name={noun} query={query} />
+          <IdLink id={each} name={noun} query={query} />
         </ViewTableNote>
       ))}
     </>

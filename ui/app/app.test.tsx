@@ -1,5 +1,5 @@
 import { fireEvent, screen, within } from '@testing-library/preact';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import type { Problem } from '../../server/dashboard/protocol.js';
 import { createFakeApi } from '../testing/fake-api.js';
 import { openPage } from '../testing/open-page.js';
@@ -61,7 +61,7 @@ test('what holds the only slot of a type stands beside the usual duration', asyn
   };
   await openPage(api, '#/events/order.created');
   const why = screen.getByText('Why').parentElement?.textContent;
-  expect(why).toMatch(/^WhyIts only slot is taken by0a292a32.* for 9 min \(median ~2\.4 s\)$/);
+  expect(why).toMatch(/^WhyIts only slot is taken: 0a292a32.* for 9 min \(median ~2\.4 s\)$/);
 });
 
 test('the panel opens from its URL, links to triggers, and loads its type only while open', async () => {
@@ -206,6 +206,22 @@ test('the worst problem is first, and "more" shows those of any kind', async () 
   expect(region.getByText(/^7 more are not listed/)).toBeTruthy();
   await page.click(region.getByRole('button', { name: 'Show fewer' }));
   expect(subjects()).toEqual(['order.paid', 'a', 'b']);
+});
+
+test('on a phone, the problems that have no line are counted by kind', async () => {
+  vi.stubGlobal('innerWidth', 320);
+  onTestFinished(() => {
+    vi.unstubAllGlobals();
+  });
+  const api = shop();
+  const letters = ['a', 'b', 'c', 'd'].map(
+    (eventType): Problem => ({ kind: 'dead-letters', severity: 'warning', eventType, count: 500 }),
+  );
+  const overdue: Problem = { kind: 'overdue-schedule', severity: 'warning', schedule: 'nightly' };
+  api.health = { status: 'degraded', problems: [...letters, overdue], problemCount: 5 };
+  await openPage(api);
+  const region = within(screen.getByRole('region', { name: 'Needs attention' }));
+  expect(region.getByText('dead letters (1), overdue (1)')).toBeTruthy();
 });
 
 test('pauses are listed beside the problems, with who paused what, since when and why', async () => {

@@ -86,7 +86,7 @@ export function NeedsAttention({ monitor, navigation }: NeedsAttentionProps): JS
 function restText(problems: readonly Problem[], now: number): string {
   if (isNarrow()) {
     const byKind = [...groupBy(problems, ({ kind }) => causeLabel(kind))];
-    return byKind.map(([label, { length }]) => `${length} ${label}`).join(', ');
+    return byKind.map(([label, { length }]) => `${label} (${length})`).join(', ');
   }
   const texts = problems.map((problem) => describeProblem(problem, now));
   return texts.map(({ subject, shortFact }) => `${subject} ${shortFact}`).join(' · ');
@@ -160,7 +160,8 @@ interface ProblemLineProps {
 
 function ProblemLine({ problem, backlog, releases, now, query }: ProblemLineProps): JSX.Element {
   const { icon, tone, level, subject, path, fact, shortFact, details } = describeProblem(problem, now, releases);
-  const [cause, ...rest] = backlog === null ? details : [backlog, ...details];
+  const texts = backlog === null ? details : [backlog, ...details];
+  const [cause, ...rest] = texts;
   return (
     <li class={`problem is-${tone}${level ? ` is-${level}` : ''}`}>
       <Icon name={icon} />
@@ -168,9 +169,9 @@ function ProblemLine({ problem, backlog, releases, now, query }: ProblemLineProp
       <a class="problem-subject" href={path + query} title={subject}>
         <bdi>{subject}</bdi>
       </a>
-      <span class="problem-fact">{isNarrow() ? shortFact : fact}</span>
+      <span class="problem-fact">{isNarrow() && rest[0] ? shortFact : fact}</span>
       <span class="problem-details">
-        <span title={cause}>{cause}</span>
+        <span title={texts.join(' · ')}>{cause}</span>
         <span>{rest.map((text) => ` · ${text}`)}</span>
       </span>
     </li>

@@ -76,9 +76,6 @@ export function Flow({ monitor, navigation }: FlowProps): JSX.Element {
             <bdi class="tone-failed">
               <Icon name="triangle" /> failed share
             </bdi>
-            <bdi class="tone-stale">
-              <Icon name="clock" /> needs attention
-            </bdi>
           </p>
           <FlowMap graph={shown} navigation={navigation} now={now} />
         </>

@@ -18,8 +18,8 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-function show(visibility: DocumentVisibilityState): void {
-  vi.spyOn(document, 'visibilityState', 'get').mockReturnValue(visibility);
+function show(visibility: 'hidden' | 'visible'): void {
+  vi.spyOn(document, 'hidden', 'get').mockReturnValue(visibility === 'hidden');
   document.dispatchEvent(new Event('visibilitychange'));
 }
 

@@ -202,7 +202,7 @@ export function createMonitor(api: Api, navigation: Navigation, document: Docume
   let isHeld = false;
   const followVisibility = (): void => {
     suspend();
-    if (isHeld || document.visibilityState === 'hidden') return;
+    if (isHeld || document.hidden) return;
     tick();
     awaitingSince.value = now.value;
     clock = setInterval(tick, 1_000);

@@ -73,7 +73,7 @@ test('groups show their failures of the last 24 hours, and filter by release and
   const cells = within(screen.getByRole('row', { name: /CardError/ })).getAllByRole('cell');
   expect(cells.map(({ textContent }) => textContent)).toEqual([
     'order.paid',
-    '7of 12, 30 attempts',
+    '7of 12 in all, 30 attempts',
     '1 min ago first 1 d ago ',
     '0',
   ]);

@@ -210,7 +210,10 @@ function ErrorRows({ group, release, now, store, query }: ErrorRowsProps): JSX.E
             <HourLine hours={hours} />
             <Count value={inDay} />
             <ViewTableNote>
-              {[failures > inDay && `of ${formatCount(failures)}`, attempts > failures && counted(attempts, 'attempt')]
+              {[
+                failures > inDay && `of ${formatCount(failures)} in all`,
+                attempts > failures && counted(attempts, 'attempt'),
+              ]
                 .filter(Boolean)
                 .join(', ')}
             </ViewTableNote>

@@ -154,7 +154,7 @@ function Trace({ trace, id, transport, query }: TraceProps): JSX.Element {
               <span class="is-active">running</span>
               <span class="is-failed">failed</span>
             </p>
-            {hasOverview && (
+            {hasOverview && most > 0 && (
               <span class="panel-period trace-scale">Up to {formatCount(most)} at once · hold and drag to zoom</span>
             )}
           </div>

@@ -57,7 +57,7 @@ test('a schedule whose event type is stuck says so, above the others', async () 
   const starts = screen
     .getAllByRole('row')
     .flatMap((row) => row.querySelector('[data-label="Starts"]')?.textContent?.trim() ?? []);
-  expect(starts).toEqual(['report the oldest event waits for 8 minnot the last of this schedule', 'mail']);
+  expect(starts).toEqual(['report the oldest event waits for 8 minanother event of the type', 'mail']);
   page.close();
 });
 

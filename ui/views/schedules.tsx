@@ -221,7 +221,7 @@ function ScheduleRow({ schedule, isOpen, now, query }: ScheduleRowProps): JSX.El
               <span class={`tone-${tone}`}>
                 <Icon name={icon} /> {fact}
                 {last?.status === 'completed' && problem.kind === 'oldest-pending' && (
-                  <ViewTableNote>not the last of this schedule</ViewTableNote>
+                  <ViewTableNote>another event of the type</ViewTableNote>
                 )}
               </span>
             </ViewTableNote>

@@ -108,7 +108,7 @@ test('a wait that is cut out has its duration, and the ticks after it have the t
   expect(axisMarks(axis, SERVER_NOW)).toEqual([
     { left: 19.2, text: '400 ms' },
     { left: 38.4, text: '800 ms' },
-    { left: 48, text: '6 min 40 s', isCut: true },
+    { left: 48, text: 'cut 6 min 40 s', isCut: true },
     { left: 71.2, text: '+400 ms' },
     { left: 90.4, text: '+800 ms' },
   ]);
@@ -132,6 +132,7 @@ test('the most rows that run at once are those that overlap, however long the re
     const steps = spans.map(([from, to], index) => step(`step ${index}`, from, to));
     return mostAtOnce(traceRows([run(steps, SERVER_NOW + now)], SERVER_NOW + now));
   };
+  expect(mostOf(100)).toBe(1);
   expect(mostOf(100, [0, 50], [50, 100])).toBe(1);
   expect(mostOf(100, [0, 51], [50, 100])).toBe(2);
   // Long before others, and in the time of another one.

@@ -47,7 +47,7 @@ export function totalMs(periods: readonly TimeSpan[]): number {
 export interface AxisMark {
   /** Place in percent of the width. */
   readonly left: number;
-  /** Time since the start, since the cut before with "+", or the duration of a cut. */
+  /** Time since the start, since the cut before with "+", or "cut" and the duration of a cut. */
   readonly text: string;
   readonly isCut?: boolean;
 }
@@ -70,7 +70,8 @@ export function axisMarks({ span, cuts, place }: TraceAxis, startedAt: number): 
       marks.push({ left: place(at), text });
     }
     from = cut.to;
-    if (from > cut.from) marks.push({ left: place(cut.from), text: formatDuration(from - cut.from), isCut: true });
+    if (from > cut.from)
+      marks.push({ left: place(cut.from), text: `cut ${formatDuration(from - cut.from)}`, isCut: true });
   }
   return marks;
 }
@@ -216,7 +217,7 @@ function callsText(turn: TraceRow, all: readonly TraceRow[]): string {
 /** Returns the times in which rows run, without those of rows that run with their parts. */
 function ownTimes(rows: readonly TraceRow[]): readonly TraceBar[] {
   return rows.flatMap(({ bars, event, kind, step }, at) => {
-    const hasParts = event?.steps !== undefined || rows[at + 1]?.step.startsWith(`${step} / `);
+    const hasParts = (event?.steps?.length ?? 0) > 0 || rows[at + 1]?.step.startsWith(`${step} / `);
     return kind === 'attempt' ? [] : bars.filter((bar) => isBusy(bar) && (bar.isModel === true || !hasParts));
   });
 }

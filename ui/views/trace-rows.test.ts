@@ -43,6 +43,7 @@ test.each<[string, Partial<EventDetails>, number]>([
   ],
   ['a run whose function runs waits for nothing', { status: 'active', runMs: 100, steps: [stepAt(200, 300)] }, 200],
   ['steps of before a replay do not count', { status: 'suspended', runMs: 900, steps: [stepAt(-900, 0)] }, 5_000],
+  ['an event of a clock that is ahead', { acceptedAt: SERVER_NOW + 9_000 }, 0],
   ['a function without steps', { status: 'completed', endedAt: SERVER_NOW + 2_000, steps: [] }, 100],
 ])('time that a run waited: %s', (_, rest, waitedMs) => {
   const [row] = traceRows([eventOf('a', { startedAt: SERVER_NOW + 100, ...rest })], SERVER_NOW + 5_000);
@@ -143,8 +144,8 @@ test('the tokens of turns are as wide as each other', () => {
   const run = eventOf('a', { kind: 'workflow', steps: [turnOf(640, 1_212), turnOf(1_640, 12)] });
   const [, ...turns] = traceRows([run], SERVER_NOW);
   expect(turns.map(({ note }) => note.replaceAll('\u2007', '_').replace('\u00a0', ' '))).toEqual([
-    '__640 in, 1,212 out · cost 0.0021',
-    '1,640 in, ___12 out · cost 0.0021',
+    '__640 in 1,212 out · cost 0.0021',
+    '1,640 in ___12 out · cost 0.0021',
   ]);
 });
 

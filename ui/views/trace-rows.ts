@@ -127,7 +127,7 @@ function ranMs({ status, attempts, runMs }: EventDetails, now: number): number |
 /** Returns the bars of an event or a run: solid where its attempts or its steps run, and waiting between them. */
 function eventBars(event: EventDetails, now: number): readonly Bar[] {
   const { acceptedAt, endedAt, attempts, steps, status } = event;
-  const end = endedAt ?? now;
+  const end = Math.max(acceptedAt, endedAt ?? now);
   const attemptBars = attempts.map((attempt): Bar => {
     const { startedAt, endedAt: to = end } = attempt;
     const state = attemptState(attempt);
@@ -256,7 +256,7 @@ function turnFacts({ turn = {} }: StepIntrospection, common: string | undefined)
   const { model, usage, isToolError } = turn;
   return [
     model !== common && model,
-    usage && `${aligned(usage.promptTokens)} in, ${aligned(usage.completionTokens)} out`,
+    usage && `${aligned(usage.promptTokens)} in ${aligned(usage.completionTokens)} out`,
     usage?.cost !== undefined && `cost\u00a0${formatCost(usage.cost)}`,
     isToolError && 'the model received an error',
   ]

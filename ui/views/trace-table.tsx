@@ -58,7 +58,7 @@ export function TraceTable({ rows, axis, startedAt, onToggle, selected, query }:
             <AxisTexts marks={marks.filter(({ isCut }) => isCut)} />
             <span class="visually-hidden">
               {start.text} to {end.text}
-              {marks.map(({ isCut, text }) => isCut && `, ${text} cut out`)}
+              {marks.map(({ isCut, text }) => isCut && `, ${text}`)}
             </span>
           </th>
         </tr>

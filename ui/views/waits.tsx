@@ -53,7 +53,7 @@ export function Waits({ monitor, navigation }: WaitsProps): JSX.Element {
             {isTruncated && (
               <p class="muted">
                 {formatCount(new Set(waits.map(({ id, service }) => id + service)).size)} of {formatCount(suspended)}{' '}
-                suspended runs are listed, at most 100 of each type.
+                suspended runs are listed.
               </p>
             )}
             <TablePart
@@ -172,7 +172,10 @@ function ApprovalRow({ wait, now, query, store }: RowProps & { readonly store: H
   );
   const name = (
     <>
-      {run} {agentLink && <span class="muted">agent {agentLink}</span>}
+      {run}{' '}
+      <span class="muted">
+        <bdi>{step.name}</bdi> {agentLink && <>· agent {agentLink}</>}
+      </span>
     </>
   );
   return (
