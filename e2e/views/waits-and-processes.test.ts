@@ -170,7 +170,7 @@ test('an agent shows its recent runs, and each run its turns and tool calls', as
   await run.getByRole('link', { name: /^[\da-f]{8}$/ }).click();
   const names = page.locator(built('.trace-name'));
   const folded = [
-    /turn 1(<1|\d+) ms find_order1,640 in,\s+212 out · cost\s0\.0021/,
+    /turn 1(<1|\d+) ms find_order1,640 in\s+212 out · cost\s0\.0021/,
     /turn 2\s*[\d,]+ in/,
     /mailtool.*the model received an error/,
     /turn 3\s*[\d,]+ in/,

@@ -20,7 +20,7 @@ test('the waits of a request collapse, and a part of its time fills the axis', {
   const cuts = page.getByRole('row', { name: /Attempt 1/ }).locator(built('.trace-cut'));
   await expect(cuts.first()).toBeAttached();
   // Their durations stand below the ticks.
-  await expect(axis.locator(built('.trace-tick')).last().locator('span').last()).toHaveText(/^\d.* s$/);
+  await expect(axis.locator(built('.trace-tick')).last().locator('span').last()).toHaveText(/^cut \d.* s$/);
   await page.getByRole('button', { name: 'Show waits' }).click();
   await expect(axis).toContainText('20 s40 s1 min');
   await expect(page.locator(built('.trace-cut'))).toHaveCount(0);
