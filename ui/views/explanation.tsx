@@ -70,7 +70,7 @@ export function BlockerFacts({ blocker, now, query }: BlockerFactsProps): JSX.El
     <>
       {blocker.child && <bdi>{blocker.child}: </bdi>}
       {blockerText(blocker, now)}
-      {runId === undefined && holders.length > 0 && ': '}
+      {holders.length > 0 && ': '}
       {holders.slice(0, MAX_HOLDERS).map(({ id, since }) => (
         <span key={id} class="explanation-holder">
           <IdLink id={id} name={runId === undefined ? 'event' : 'run'} query={query} />

@@ -109,7 +109,7 @@ function Trace({ trace, id, transport, query }: TraceProps): JSX.Element {
   const axis = traceAxis(shown, isCut ? waits : []);
   const most = mostAtOnce(all);
   // It has the whole time, which a cut leaves out.
-  const hasOverview = !isCut && (most > 1 || waits[0] || zoom);
+  const hasOverview = !isCut && most > 0 && (most > 1 || waits[0] || zoom);
   const toggle = (key: string): void => {
     const next = new Set(open);
     if (!next.delete(key)) next.add(key);
@@ -154,7 +154,7 @@ function Trace({ trace, id, transport, query }: TraceProps): JSX.Element {
               <span class="is-active">running</span>
               <span class="is-failed">failed</span>
             </p>
-            {hasOverview && most > 0 && (
+            {hasOverview && (
               <span class="panel-period trace-scale">Up to {formatCount(most)} at once · hold and drag to zoom</span>
             )}
           </div>

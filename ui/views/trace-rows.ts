@@ -80,10 +80,10 @@ export function traceRows(events: readonly EventDetails[], now: number, model?: 
       const isInvoke = part.kind === 'invoke';
       const child = isInvoke ? invoked.get(part.step) : undefined;
       // A fork has steps that its origin recorded: their child runs stand below the origin.
-      const isWhole = event.forkOf === undefined && events.length < MAX_EVENTS;
-      const isGone = isWhole && isInvoke && child === undefined && isOver(part.state) && part.note === '';
+      const isWhole = !event.forkOf && events.length < MAX_EVENTS;
+      const isGone = isWhole && isInvoke && !child && isOver(part.state) && part.note === '';
       rows.push(isGone ? { ...part, note: 'its run is no longer retained' } : part);
-      if (child === undefined) continue;
+      if (!child) continue;
       others.delete(child);
       add(child, part.depth + 1);
     }
@@ -94,7 +94,7 @@ export function traceRows(events: readonly EventDetails[], now: number, model?: 
 }
 
 function eventRow(event: EventDetails, depth: number, now: number): TraceRow {
-  const { kind, type, service, status, error, progress, omittedSteps = 0 } = event;
+  const { kind, type, service, status, startedAt, error, progress, omittedSteps = 0 } = event;
   const bars = eventBars(event, now);
   const notes = [
     error?.message,
@@ -109,8 +109,11 @@ function eventRow(event: EventDetails, depth: number, now: number): TraceRow {
     name: type,
     state: status,
     bars,
-    // Also between its attempts or steps.
-    waitedMs: sumOf(bars, ({ from, to, tone }) => (tone === 'waiting' ? to - from : 0)),
+    // Also between its attempts or steps. Of what ended before it ran, as far as it is known, it is unknown.
+    waitedMs:
+      startedAt === undefined && isOver(status) && !bars.some(isBusy)
+        ? null
+        : sumOf(bars, ({ from, to, tone }) => (tone === 'waiting' ? to - from : 0)),
     ranMs: ranMs(event, now),
     note: notes.filter(Boolean).join(' · '),
     event,

@@ -233,7 +233,7 @@ function simulateEvent(fails: number, at: number, depth: number): readonly Shown
     const one = attempt <= fails ? 'failed' : 'completed';
     attempts.push([depth + 1, 'attempt', `Attempt ${attempt}`, one, null, endsAt]);
   }
-  return [[depth, 'event', 'emitted', state, 0, endsAt], ...(attempts.length > 1 ? attempts : [])];
+  return [[depth, 'event', 'emitted', state, endsAt - at, endsAt], ...(attempts.length > 1 ? attempts : [])];
 }
 
 // Runs change at even times, so that a cancellation at an odd one never meets another change.

@@ -43,7 +43,7 @@ export function FailureList({ groups, release, serverNow, query }: FailureListPr
           </li>
         ))}
       </ol>
-      <a class="button" href={viewPath('errors') + query}>
+      <a class="button panel-note" href={viewPath('errors') + query}>
         All errors
       </a>
     </PanelSection>
