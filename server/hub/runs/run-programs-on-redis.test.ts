@@ -8,15 +8,7 @@ import { TransportUnavailableError } from '../../transports/errors.js';
 import { startSwitchingProxy } from '../../transports/redis/connection/switching-proxy.fixture.js';
 import { redisTransport } from '../../transports/redis/redis-transport.js';
 import type { Hub } from '../hub.js';
-import {
-  cancel,
-  createProgramHub,
-  disturbanceOf,
-  expectEnds,
-  Journal,
-  program,
-  signal,
-} from './run-programs.fixture.js';
+import { createProgramHub, disturbanceOf, expectEnds, Journal, program, signal } from './run-programs.fixture.js';
 import type { WorkflowHandle } from './workflow-handle.js';
 
 // It ends what hangs. A busy machine may stand still for seconds.
@@ -88,7 +80,7 @@ it('ends every random program on Redis as its model says while processes are los
         else if (event.do === 'signal') await signal(steady, event.key);
         else if (event.do === 'cancel') {
           const run = runs[event.run];
-          if (run !== undefined && (await cancel(run, journal))) cancelled.add(event.run);
+          if (run !== undefined && (await journal.cancel(run))) cancelled.add(event.run);
         } else {
           crashed.push(current.crash());
           current = await startProcess(prefix, journal);

@@ -43,8 +43,21 @@ export class Journal {
   readonly traces = new Map<string, string[][]>();
   readonly #cancellations = new Map<string, AbortController>();
 
-  /** Cancellation of a run. Steps that hang return then: until they do, a cancelled run keeps the slot of its key. */
-  cancellation(runId: string): AbortController {
+  /** Cancels a run, whose steps that hang return: until then it keeps the slot of its key. Returns false if it has ended. */
+  async cancel(run: WorkflowHandle): Promise<boolean> {
+    const isCancelled = await run.cancel();
+    if (isCancelled) this.#cancellationOf(run.runId).abort();
+    return isCancelled;
+  }
+
+  /** Returns at the cancellation of a run, and never otherwise. */
+  async hang(runId: string): Promise<never> {
+    const { signal: cancelled } = this.#cancellationOf(runId);
+    if (!cancelled.aborted) await new Promise((resolve) => cancelled.addEventListener('abort', resolve));
+    throw cancelled.reason;
+  }
+
+  #cancellationOf(runId: string): AbortController {
     const cancellation = this.#cancellations.get(runId) ?? new AbortController();
     this.#cancellations.set(runId, cancellation);
     return cancellation;
@@ -98,7 +111,7 @@ function runStep(
       'run',
       ({ attempt, idempotencyKey, step: id }) => {
         if (attempt <= fails) {
-          if (hangs) return hang(journal.cancellation(runId).signal);
+          if (hangs) return journal.hang(runId);
           throw new Error(`attempt ${attempt}`);
         }
         const name = `${runId} ${id}`;
@@ -108,12 +121,6 @@ function runStep(
       { retry, timeoutMs: 50 },
     )
     .catch((error: Error) => error.name);
-}
-
-/** Returns at the cancellation of the run, and never otherwise. */
-async function hang(cancellation: AbortSignal): Promise<never> {
-  if (!cancellation.aborted) await new Promise((resolve) => cancellation.addEventListener('abort', resolve));
-  throw cancellation.reason;
 }
 
 /** Returns the key of a program's run. About half of the programs have none. */
@@ -255,13 +262,6 @@ interface StartedPrograms {
   readonly runIds: readonly string[];
   /** Indices of the runs that were cancelled. */
   readonly cancelled: ReadonlySet<number>;
-}
-
-/** Cancels a run. Returns false if it has ended. */
-export async function cancel(run: WorkflowHandle, journal: Journal): Promise<boolean> {
-  const isCancelled = await run.cancel();
-  if (isCancelled) journal.cancellation(run.runId).abort();
-  return isCancelled;
 }
 
 /** Checks the records and counts of programs that have ended, and what their steps observed. */

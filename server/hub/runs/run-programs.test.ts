@@ -4,15 +4,7 @@ import { runs } from '../../../scripts/property-tests.js';
 import { createFakeClock } from '../../testing/fake-clock.js';
 import { memoryTransport } from '../../transports/memory/memory-transport.js';
 import type { Hub } from '../hub.js';
-import {
-  cancel,
-  createProgramHub,
-  disturbanceOf,
-  expectEnds,
-  Journal,
-  program,
-  signal,
-} from './run-programs.fixture.js';
+import { createProgramHub, disturbanceOf, expectEnds, Journal, program, signal } from './run-programs.fixture.js';
 import type { WorkflowHandle } from './workflow-handle.js';
 
 it('ends every random program as its model says, for any crashes, retries, timeouts, signals and cancels', async () => {
@@ -37,7 +29,7 @@ it('ends every random program as its model says, for any crashes, retries, timeo
         else if (event.do === 'signal') await signal(hub, event.key);
         else if (event.do === 'cancel') {
           const run = runs[event.run];
-          if (run !== undefined && (await cancel(run, journal))) cancelled.add(event.run);
+          if (run !== undefined && (await journal.cancel(run))) cancelled.add(event.run);
         } else {
           await hub.stop({ drainMs: 0 });
           hub = await start();
