@@ -17,7 +17,7 @@ const shortGlobals = {
   'JSON.stringify': 'toJson',
 };
 
-/** What the libraries ask of a browser. */
+/** Answers to the questions of libraries about their environment: it is a browser, without developer tools. */
 const facts = {
   'typeof window': '"object"',
   'typeof requestAnimationFrame': '"function"',

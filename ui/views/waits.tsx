@@ -205,7 +205,7 @@ function ApprovalRow({ wait, now, query, store }: RowProps & { readonly store: H
 
 interface GroupProps extends Omit<BoundedRowsProps<WaitIntrospection>, 'items'>, Pick<RowProps, 'now'> {
   readonly name: JSX.Element;
-  /** What all of them have in common. */
+  /** Facts that all of them have in common. */
   readonly about?: JSX.Element;
   readonly waits: readonly WaitIntrospection[];
   readonly isTruncated: boolean;
@@ -238,7 +238,7 @@ function listedText(count: number, isTruncated: boolean): string {
 }
 
 interface WaitRowProps extends Pick<RowProps, 'wait' | 'now'> {
-  /** What waits. */
+  /** Name and facts of the waiting run. */
   readonly name: JSX.Element;
   readonly children?: JSX.Element;
 }
